@@ -1,0 +1,82 @@
+"""NeMo Gym's failure records in OpenTelemetry traces, and back out of them.
+
+Each name is loaded on first use: importing this package loads neither pydantic nor the OpenTelemetry SDK.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import version
+
+    from failgraph.diagnostics import stats as stats
+    from failgraph.exceptions import (
+        NgFailureEvent as NgFailureEvent,
+        failure_report_for as failure_report_for,
+        find_boundary_failure as find_boundary_failure,
+        rebuild_failure as rebuild_failure,
+        sdk_error_details as sdk_error_details,
+    )
+    from failgraph.flushing import flush as flush
+    from failgraph.hops import current_report as current_report, hop as hop
+    from failgraph.processor import FailureSpanProcessor as FailureSpanProcessor
+    from failgraph.recorder import Recorded as Recorded, record as record, report_for_trace as report_for_trace
+    from failgraph.records import (
+        EpisodeFailure as EpisodeFailure,
+        FailureBoundary as FailureBoundary,
+        FailureDetails as FailureDetails,
+        FailureEvent as FailureEvent,
+        FailureReport as FailureReport,
+        FailureStage as FailureStage,
+        ModelFailureDetails as ModelFailureDetails,
+        SandboxFailureDetails as SandboxFailureDetails,
+        SdkErrorDetails as SdkErrorDetails,
+        validate_failure_event_map as validate_failure_event_map,
+    )
+
+    __version__ = version("failgraph")
+
+_HOME = {
+    "EpisodeFailure": "records",
+    "FailureBoundary": "records",
+    "FailureDetails": "records",
+    "FailureEvent": "records",
+    "FailureReport": "records",
+    "FailureSpanProcessor": "processor",
+    "FailureStage": "records",
+    "ModelFailureDetails": "records",
+    "NgFailureEvent": "exceptions",
+    "Recorded": "recorder",
+    "SandboxFailureDetails": "records",
+    "SdkErrorDetails": "records",
+    "current_report": "hops",
+    "failure_report_for": "exceptions",
+    "find_boundary_failure": "exceptions",
+    "flush": "flushing",
+    "hop": "hops",
+    "rebuild_failure": "exceptions",
+    "record": "recorder",
+    "report_for_trace": "recorder",
+    "sdk_error_details": "exceptions",
+    "stats": "diagnostics",
+    "validate_failure_event_map": "records",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("failgraph")
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__, "__version__"]

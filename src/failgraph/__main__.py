@@ -1,0 +1,7 @@
+"""`python -m failgraph`."""
+
+import sys
+
+from failgraph.cli import main
+
+sys.exit(main())

@@ -1,0 +1,180 @@
+"""The explicit chain of an exception, seen as failures: which of its exceptions are failures, and which caused which.
+
+An exception group has no id of its own: its members count, and for `F from group` the cause is the first member that
+is a failure. Groups are told by their `exceptions`, since Python 3.10 has no such type. Iterative throughout, and a
+ring of causes ends where it meets itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from failgraph.records import FailureBoundary
+from failgraph.salvage import boundary_of
+
+BoundaryFor = Callable[[BaseException], "FailureBoundary | None"]
+"""The boundary of a failure exception, or None where it has none and so cannot be recorded."""
+
+RECORDED_ID = "_failgraph_event_id"
+"""Attribute of a foreign exception that was recorded as a failure: its event id; text, so that it pickles anywhere."""
+
+
+class Observed(NamedTuple):
+    """A failure exception, and what its explicit chain says of it."""
+
+    error: BaseException
+    cause_id: str | None
+    foreign: BaseException | None
+    """The nearest foreign exception below it, before the next failure."""
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether `error` is an `NgFailureEvent`, ours or Gym's own; by class name, so that nothing of Gym is imported."""
+    return any(cls.__name__ == "NgFailureEvent" for cls in type(error).__mro__)
+
+
+def recorded_id(error: BaseException) -> str | None:
+    """The event id of a foreign exception that was recorded as a failure itself, or None."""
+    value = getattr(error, "__dict__", {}).get(RECORDED_ID)
+    return value if isinstance(value, str) else None
+
+
+def members(error: BaseException) -> tuple[BaseException, ...]:
+    """The members of an exception group; empty for any other exception."""
+    found = getattr(error, "exceptions", None)
+    if isinstance(found, (tuple, list)) and all(isinstance(member, BaseException) for member in found):
+        return tuple(found)
+    return ()
+
+
+def foreign_status(error: BaseException) -> int | None:
+    """The HTTP status that a foreign error carries, under the names that SDKs use for it."""
+    holders = (error, getattr(error, "response", None))
+    for holder in holders:
+        for name in ("status_code", "status", "http_status", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+                return int(value)
+    return None
+
+
+def named_boundary(error: BaseException) -> FailureBoundary | None:
+    """The boundary that the failure `error` names itself."""
+    return boundary_of(getattr(error, "boundary", None))
+
+
+def _counts(error: BaseException, boundary_for: BoundaryFor) -> bool:
+    return is_failure(error) and boundary_for(error) is not None
+
+
+def _explicit(error: BaseException | None) -> Iterator[BaseException]:
+    """`error` and its explicit causes, groups as they stand, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions of a group, nested groups opened, in order; an exception that is no group is its own leaf."""
+    stack, seen = [error], set()
+    while stack:
+        here = stack.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        inner = members(here)
+        if inner:
+            stack.extend(reversed(inner))
+        else:
+            yield here
+
+
+def _in_group(group: BaseException, counts: Callable[[BaseException], bool]) -> BaseException | None:
+    """The first member that counts, else the first that a member names as its cause."""
+    leaves = list(_leaves(group))
+    direct = next(filter(counts, leaves), None)
+    if direct is not None:
+        return direct
+    return next((found for leaf in leaves for found in _explicit(leaf) if counts(found)), None)
+
+
+def outermost(error: BaseException, boundary_for: BoundaryFor, *, with_recorded: bool = False) -> BaseException | None:
+    """The first failure of the explicit chain that has a boundary; a group gives its first one.
+
+    `with_recorded` also takes a foreign exception that was recorded as a failure.
+    """
+
+    def counts(found: BaseException) -> bool:
+        return _counts(found, boundary_for) or (with_recorded and recorded_id(found) is not None)
+
+    for here in _explicit(error):
+        if counts(here):
+            return here
+        if members(here):
+            found = _in_group(here, counts)
+            if found is not None:
+                return found
+    return None
+
+
+def cause_of(error: BaseException, boundary_for: BoundaryFor) -> tuple[BaseException | None, BaseException | None]:
+    """What caused `error`: the next failure of its explicit chain, and the nearest foreign exception before it."""
+
+    def counts(found: BaseException) -> bool:
+        return _counts(found, boundary_for) or recorded_id(found) is not None
+
+    foreign: BaseException | None = None
+    for here in _explicit(error.__cause__):
+        if here is error:
+            break
+        if counts(here):
+            return here, foreign
+        found = _in_group(here, counts) if members(here) else None
+        if found is not None:
+            return found, foreign
+        if foreign is None and not is_failure(here):
+            foreign = here
+    return None, foreign
+
+
+def _entries(error: BaseException, boundary_for: BoundaryFor) -> Iterator[BaseException]:
+    """Every failure in the explicit chain of `error` and in the groups on it, outermost first."""
+    stack, seen = [error], set()
+    while stack:
+        here = stack.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        if _counts(here, boundary_for):
+            yield here
+        if here.__cause__ is not None:
+            stack.append(here.__cause__)
+        stack.extend(reversed(members(here)))
+
+
+def observed(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
+    """Every failure that `error` is or carries, causes before effects."""
+    found = {id(entry): entry for entry in _entries(error, boundary_for)}
+    ordered: dict[int, Observed] = {}
+    for entry in found.values():
+        path: dict[int, Observed] = {}
+        here: BaseException | None = entry
+        while here is not None and id(here) in found and id(here) not in ordered and id(here) not in path:
+            cause, foreign = cause_of(here, boundary_for)
+            path[id(here)] = Observed(here, event_id(cause) if cause is not None else None, foreign)
+            here = cause
+        if here is not None and id(here) in path:
+            last = list(path)[-1]
+            # The edge that closes a ring is left out.
+            path[last] = path[last]._replace(cause_id=None)
+        ordered.update(reversed(path.items()))
+    return list(ordered.values())
+
+
+def event_id(error: BaseException) -> str | None:
+    """The event id of a failure exception, or of a foreign one that was recorded as a failure."""
+    value = getattr(error, "event_id", None) if is_failure(error) else recorded_id(error)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,73 @@
+"""One text as attributes and back: chunks that every backend carries, and integers that do not fit 64 bits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from failgraph.semconv import CAUSE_SPAN_ID, CAUSE_TRACE_ID, CHUNK_BYTES, PREFIX, REST
+
+Value = str | bool | int | tuple[str, ...]
+Attributes = dict[str, Value]
+
+_INTEGER = re.compile(r"-?[0-9]{1,100000}")
+_UNCOUNTED = frozenset({CAUSE_TRACE_ID, CAUSE_SPAN_ID})
+
+
+def text_attributes(key: str, text: str, value_length: int | None) -> Attributes:
+    """`text` under `key`, continued under `<key>_rest` where one value cannot hold it."""
+    first, *rest = _chunks(text, CHUNK_BYTES if value_length is None else max(1, min(value_length, CHUNK_BYTES)))
+    return {key: first, key + REST: tuple(rest)} if rest else {key: first}
+
+
+def _chunks(text: str, characters: int) -> list[str]:
+    if len(text) <= characters and (len(text) <= CHUNK_BYTES // 4 or len(text.encode()) <= CHUNK_BYTES):
+        return [text]
+    chunks, start = [], 0
+    while start < len(text):
+        # A chunk ends between two characters: the bytes of one that does not fit whole are left to the next.
+        chunk = text[start : start + characters].encode()[:CHUNK_BYTES].decode("utf-8", "ignore")
+        chunks.append(chunk)
+        start += len(chunk)
+    return chunks
+
+
+def int_attribute(value: int) -> int | str:
+    """`value`, as decimal text where it does not fit into 64 bits."""
+    # Through Decimal, since int has a limit on the digits that it prints and reads.
+    return value if -(2**63) <= value < 2**63 else str(Decimal(value))
+
+
+def read_int(value: object) -> int | None:
+    """The integer of an attribute, given as a number or as decimal text; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        return int(Decimal(value))
+    return None
+
+
+def read_text(attributes: Mapping[str, object], key: str) -> str | None:
+    """The whole text under `key`; None where it or its beginning is missing or no text."""
+    first, rest = attributes.get(key), attributes.get(key + REST, ())
+    if not isinstance(first, str) or not isinstance(rest, (list, tuple)):
+        return None
+    return "".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first
+
+
+def text_bytes(attributes: Mapping[str, object]) -> int:
+    """Bytes of UTF-8 of all texts of a record, as they stand in its attributes."""
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in _texts(attributes))
+
+
+def _texts(attributes: Mapping[str, object]) -> Iterator[str]:
+    for key, value in attributes.items():
+        if not key.startswith(PREFIX) or key in _UNCOUNTED:
+            continue
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (chunk for chunk in value if isinstance(chunk, str))

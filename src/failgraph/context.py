@@ -1,0 +1,30 @@
+"""Where the running code is: the current hop and span, by context variables, through the OpenTelemetry API alone."""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from opentelemetry import trace
+
+if TYPE_CHECKING:
+    from failgraph.hops import Hop
+
+current_hop: ContextVar[Hop | None] = ContextVar("failgraph_hop", default=None)
+"""The innermost hop that this code runs in."""
+
+
+class Birth(NamedTuple):
+    """When and where a failure was observed."""
+
+    time_unix_nano: int
+    span: trace.Span | None
+    """The span that was current, recording or not; None where there was none."""
+    hop: Hop | None
+
+
+def here() -> Birth:
+    """This moment and place."""
+    span = trace.get_current_span()
+    return Birth(time.time_ns(), span if span.get_span_context().is_valid else None, current_hop.get())

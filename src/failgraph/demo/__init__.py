@@ -1,0 +1,62 @@
+"""`failgraph demo`: a real rollout service on loopback, faults that really happen, and what their traces say of them.
+
+Needs `failgraph[demo]`. No collector, no keys, no Docker.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+from opentelemetry.exporter.otlp.json.file import FileSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from failgraph.demo.rollouts import ROLLOUTS, drive
+from failgraph.demo.service import serving
+from failgraph.processor import FailureSpanProcessor
+from failgraph.readers import read, spans
+from failgraph.semconv import ROLLOUT_ID
+from failgraph.view import tree_lines
+from failgraph.view.tree import duration
+
+
+def run(out: str | None) -> int:
+    """Run all rollouts, write their traces to `out`, read it back and print the failure graphs; the exit code."""
+    if out is not None and os.path.exists(out) and os.path.getsize(out):
+        print(f"failgraph: {out} is there already; name a new file", file=sys.stderr)
+        return 2
+    path = out or _temporary()
+    provider = TracerProvider(resource=Resource.create({"service.name": "failgraph-demo"}))
+    provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(path)))
+    provider.add_span_processor(FailureSpanProcessor())
+    try:
+        with serving(provider) as url:
+            print(f"{len(ROLLOUTS)} rollouts against {url}\n", flush=True)
+            for rollout in ROLLOUTS:
+                drive(rollout, url, provider)
+    finally:
+        provider.shutdown()
+    _print(path)
+    return 0
+
+
+def _temporary() -> str:
+    handle, path = tempfile.mkstemp(prefix="failgraph-demo-", suffix=".jsonl")
+    os.close(handle)
+    return path
+
+
+def _print(path: str) -> None:
+    reading = read(path)
+    for trace in reading.traces:
+        print("\n".join(tree_lines(trace)), end="\n\n")
+    failing = {trace.trace_id for trace in reading.traces}
+    for span in spans(path):
+        if span.trace_id not in failing and span.parent_span_id is None:
+            rollout = span.attributes.get(ROLLOUT_ID)
+            print(f"trace {span.trace_id} · rollout {rollout} · {duration(span.duration_nano)} · no failures")
+    print(f"\n{len(failing)} of {reading.trace_count} rollouts have failures; the traces are in {path}")
+    print(f"again: failgraph show {path}")

@@ -1,0 +1,300 @@
+"""Failures as exceptions: `nemo_gym.core.typed_exceptions`, and the explicit chain that `raise … from` builds.
+
+Only explicit causes count: `__cause__`, never `__context__`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+from typing_extensions import Self
+
+from failgraph import context
+from failgraph.chain import (
+    BoundaryFor,
+    Observed,
+    cause_of,
+    event_id,
+    foreign_status,
+    named_boundary,
+    observed,
+    outermost,
+)
+from failgraph.diagnostics import count, guard
+from failgraph.graph import chain, closing_edges
+from failgraph.ids import new_event_id
+from failgraph.kinds import OTHER
+from failgraph.records import FailureBoundary, FailureEvent, FailureReport, SdkErrorDetails
+from failgraph.salvage import boundary_of, fields_of, salvage
+from failgraph.settings import current
+from failgraph.text import bounded_id, cut, safe_str, well_formed
+
+_FIELDS = tuple(name for name in FailureEvent.model_fields if name != "event_id")
+
+
+class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
+    """A failure that somebody observed: raised as an exception, recorded as a `FailureEvent`.
+
+    The id is given at construction, and so is the place: the exception remembers its time, its span and its hop, so
+    that it lands there wherever it is recorded. Raise it `from` what caused it; the cause may be another failure, or
+    a foreign exception, whose type and message become `foreign_error`.
+
+    The arguments are the fields of `FailureEvent`. The constructor never raises: values that break the schema are cut
+    or left out when the record is made.
+    """
+
+    failure_kind: str = OTHER
+    failure_reason: str = ""
+    http_status: int | None = None
+    foreign_error: SdkErrorDetails | Mapping[str, Any] | None = None
+    boundary: FailureBoundary | None = None
+    stage: str | None = None
+    operation: str | None = None
+    operation_id: str | None = None
+    attempt_id: str | None = None
+    exception_type: str | None = None
+    details: object = None
+    cause_id: str | None = None
+    event_id: str
+    _birth: context.Birth | None
+    _written: set[int]
+    _remote: bool
+
+    def __new__(cls, *args: object, **_: object) -> Self:
+        """Give the failure its id and its place: here, since a subclass may forget to call `__init__`."""
+        self = super().__new__(cls, *args)
+        self.event_id = new_event_id()
+        self._birth = context.here()
+        self._written = set()
+        self._remote = False
+        return self
+
+    def __init__(
+        self,
+        failure_kind: str,
+        failure_reason: str = "",
+        http_status: int | None = None,
+        foreign_error: SdkErrorDetails | BaseException | Mapping[str, Any] | None = None,
+        *,
+        boundary: FailureBoundary | str | None = None,
+        stage: str | None = None,
+        operation: str | None = None,
+        operation_id: str | None = None,
+        attempt_id: str | None = None,
+        exception_type: str | None = None,
+        details: object = None,
+        cause_id: str | None = None,
+        event_id: str | None = None,
+    ) -> None:
+        super().__init__(failure_kind, failure_reason)
+        self.failure_kind = failure_kind
+        self.failure_reason = failure_reason
+        self.http_status = http_status
+        self.foreign_error = (
+            sdk_error_details(foreign_error) if isinstance(foreign_error, BaseException) else foreign_error
+        )
+        self.boundary = boundary_of(boundary)
+        self.stage = stage
+        self.operation = operation
+        self.operation_id = operation_id
+        self.attempt_id = attempt_id
+        self.exception_type = exception_type
+        self.details = details
+        self.cause_id = cause_id
+        if event_id:
+            self.event_id = bounded_id(well_formed(safe_str(event_id)))
+
+    def __str__(self) -> str:
+        reason = safe_str(self.failure_reason)
+        return f"{safe_str(self.failure_kind)}: {reason}" if reason else safe_str(self.failure_kind)
+
+    def to_record(self, boundary: FailureBoundary | None = None) -> FailureEvent | None:
+        """The record of this failure with its explicit cause.
+
+        Where it names no boundary, `boundary` stands in, else the setting `FAILGRAPH_BOUNDARY`, else there is no
+        record: None. Never raises: text is sanitised and cut, and what breaks the schema is left out.
+        """
+        with guard("to_record"):
+            boundary_for = named_or(boundary)
+            cause, foreign = cause_of(self, boundary_for)
+            return event_of(Observed(self, event_id(cause) if cause is not None else None, foreign), boundary_for)
+        return None
+
+    @classmethod
+    def from_record(cls, record: FailureEvent) -> NgFailureEvent:
+        """The exception that `record` describes, observed elsewhere: a copy, never counted as a new failure."""
+        fields = {name: getattr(record, name) for name in _FIELDS}
+        error = cls(**fields, event_id=record.event_id)
+        error._birth = None
+        error._remote = True
+        return error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _blank, (type(self),), (_own_state(self), _cause_state(self))
+
+    def __setstate__(self, state: tuple[dict[str, Any], list[Any]]) -> None:  # type: ignore[override]
+        own, causes = state
+        _restore(self, own)
+        _restore_causes(self, causes)
+
+
+def remembered(error: NgFailureEvent) -> tuple[context.Birth | None, bool, set[int]]:
+    """Where the failure was made (None: elsewhere), whether it is a copy, and the traces that it is written to."""
+    return error._birth, error._remote, error._written
+
+
+def named_or(boundary: FailureBoundary | None) -> BoundaryFor:
+    """The boundary that a failure names, else `boundary`, else the setting."""
+    default = boundary or current().boundary
+    return lambda error: named_boundary(error) or default
+
+
+def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
+    """The record of a failure exception, ours or Gym's; an explicit cause wins over a `cause_id` given by hand."""
+    if isinstance(node.error, NgFailureEvent):
+        fields = {name: value for name in _FIELDS if (value := getattr(node.error, name, None)) is not None}
+        own_id = node.error.event_id
+    else:
+        fields = fields_of(node.error.to_record())  # type: ignore[attr-defined]
+        own_id = bounded_id(well_formed(safe_str(event_id(node.error))))
+    fields["boundary"] = boundary_for(node.error)
+    if node.cause_id is not None:
+        fields["cause_id"] = node.cause_id
+    if node.foreign is not None and fields.get("foreign_error") is None:
+        fields["foreign_error"] = sdk_error_details(node.foreign)
+    event, losses = salvage(own_id, fields)
+    for loss in losses:
+        count(f"record_{loss.kind}")
+    return event
+
+
+def sdk_error_details(error: BaseException) -> SdkErrorDetails:
+    """Type, message and HTTP status of a third-party error, without its request or body.
+
+    The message is the error's own `message` where it has one, since `str()` of an SDK error can hold request data.
+    """
+    own = getattr(error, "message", None)
+    message = well_formed(own if isinstance(own, str) else safe_str(error))
+    return SdkErrorDetails(
+        exception_type=cut(well_formed(type(error).__name__), 256),
+        message=cut(message, 2000),
+        http_status=foreign_status(error),
+    )
+
+
+def failure_report_for(error: BaseException, *, boundary: FailureBoundary | None = None) -> FailureReport:
+    """One event for each failure of the explicit chain of `error`, linked by `cause_id`; `failure_id` is the outermost.
+
+    The members of an exception group are in it too. A failure that names no boundary takes `boundary`, else the setting
+    `FAILGRAPH_BOUNDARY`; without one it is passed over, and its effect names the next cause.
+    """
+    boundary_for = named_or(boundary)
+    events: dict[str, FailureEvent] = {}
+    for node in observed(error, boundary_for):
+        event = event_of(node, boundary_for)
+        if event is not None:
+            events.setdefault(event.event_id, event)
+    own = outermost(error, boundary_for)
+    return FailureReport(events=closed(events), failure_id=event_id(own) if own is not None else None)
+
+
+def closed(events: Mapping[str, FailureEvent]) -> dict[str, FailureEvent]:
+    """`events` with each cause cleared that is not among them, or whose edge closes a cycle."""
+    kept = {
+        key: event
+        if event.cause_id is None or event.cause_id in events
+        else event.model_copy(update={"cause_id": None})
+        for key, event in events.items()
+    }
+    for key in list(closing_edges({key: event.cause_id for key, event in kept.items()})):
+        kept[key] = kept[key].model_copy(update={"cause_id": None})
+    return kept
+
+
+def rebuild_failure(report: FailureReport) -> NgFailureEvent | None:
+    """The failure that `failure_id` names, with its causes as `__cause__`; None where the report has no own failure."""
+    effect: NgFailureEvent | None = None
+    outer: NgFailureEvent | None = None
+    for key in chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id):
+        error = NgFailureEvent.from_record(report.events[key])
+        if effect is not None:
+            effect.__cause__ = error
+        outer, effect = outer or error, error
+    return outer
+
+
+def find_boundary_failure(error: BaseException) -> BaseException | None:
+    """The outermost failure of the explicit chain of `error` that names a boundary itself, or None."""
+    return outermost(error, named_boundary)
+
+
+def _blank(cls: type[NgFailureEvent]) -> NgFailureEvent:
+    return cls.__new__(cls)
+
+
+def _own_state(error: NgFailureEvent) -> dict[str, Any]:
+    # The place is of this process, and so is where the failure was written.
+    state = {**vars(error), "_birth": None, "_written": set()}
+    return {"args": error.args, "vars": state, "suppress": error.__suppress_context__}
+
+
+def _restore(error: NgFailureEvent, state: dict[str, Any]) -> None:
+    error.args = state["args"]
+    vars(error).update(state["vars"])
+    error.__suppress_context__ = state["suppress"]
+
+
+def _cause_state(error: NgFailureEvent) -> list[Any]:
+    """The explicit causes as flat data: pickle drops `__cause__`, and a long chain must not recurse.
+
+    A foreign cause travels as bytes of its own, so that one that cannot be rebuilt there costs no more than itself.
+    The last item is an index into the list (-1 is the failure itself) where the causes form a ring.
+    """
+    states: list[Any] = []
+    seen: dict[int, int] = {id(error): -1}
+    cause = error.__cause__
+    while cause is not None:
+        if id(cause) in seen:
+            return [*states, seen[id(cause)]]
+        seen[id(cause)] = len(states)
+        if isinstance(cause, NgFailureEvent):
+            states.append((type(cause), _own_state(cause)))
+        else:
+            states.append((_pickled(cause), type(cause).__name__, cut(safe_str(cause), 2000)))
+        cause = cause.__cause__
+    return states
+
+
+def _restore_causes(error: BaseException, states: list[Any]) -> None:
+    made: list[BaseException] = []
+    for state in states:
+        if isinstance(state, int):
+            cause = error if state < 0 else made[state]
+        elif isinstance(state[0], type):
+            cause = _blank(state[0])
+            _restore(cause, state[1])
+        else:
+            cause = _unpickled(*state)
+        (made[-1] if made else error).__cause__ = cause
+        made.append(cause)
+
+
+class LostCauseError(Exception):
+    """Stands for a foreign exception that could not cross a process border; its text is the type and the message."""
+
+
+def _pickled(error: BaseException) -> bytes | None:
+    try:
+        return pickle.dumps(error)
+    except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
+        return None
+
+
+def _unpickled(data: bytes | None, name: str, message: str) -> BaseException:
+    try:
+        error = pickle.loads(data) if data is not None else None
+    except Exception:  # noqa: BLE001 - likewise
+        error = None
+    return error if isinstance(error, BaseException) else LostCauseError(f"{name}: {message}")

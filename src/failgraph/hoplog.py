@@ -1,0 +1,118 @@
+"""The failures that one hop has seen: bounded, and the report that is made of them."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from failgraph import graph
+from failgraph.codec import Seen
+from failgraph.diagnostics import count
+from failgraph.exceptions import closed
+from failgraph.records import FailureEvent, FailureReport
+from failgraph.text import ID_LENGTH
+
+MAX_LOGGED = 1024
+MAX_REPORTED = 256
+
+
+class Logged(NamedTuple):
+    """A failure in the log; `time_unix_nano` and `seq` give its order."""
+
+    event: FailureEvent
+    time_unix_nano: int
+    seq: int
+
+
+class HopLog:
+    """What a hop has seen, each failure once. Of copies of one id the first is kept."""
+
+    def __init__(self) -> None:
+        # Threads that were given one context share its hop.
+        self._lock = threading.RLock()
+        self._logged: dict[str, Logged] = {}
+        self._effects: dict[str, int] = {}
+        self._seen = 0
+        self._omitted = False
+        self.failure_id: str | None = None
+
+    def __len__(self) -> int:
+        """How many failures it holds."""
+        return len(self._logged)
+
+    def note(self, logged: Logged, *, own: bool = False) -> None:
+        """Add a failure, and with `own` make it the hop's own."""
+        event = logged.event
+        with self._lock:
+            if own:
+                self.failure_id = event.event_id
+            if event.event_id in self._logged:
+                return
+            self._seen += 1
+            self._logged[event.event_id] = logged
+            if event.cause_id is not None:
+                self._effects[event.cause_id] = self._effects.get(event.cause_id, 0) + 1
+            if len(self._logged) > MAX_LOGGED:
+                self._evict(event.event_id)
+
+    def claim(self, event_id: str | None) -> bool:
+        """Make a failure of the log the hop's own; whether it is in the log."""
+        with self._lock:
+            if event_id is None or event_id not in self._logged:
+                return False
+            self.failure_id = event_id
+            return True
+
+    def _evict(self, newest: str) -> None:
+        """Let the oldest go that no kept event names as its cause; where all are named, the oldest that is no root."""
+        kept = (newest, self.failure_id)
+        candidates = [key for key in self._logged if key not in kept]
+        gone = next((key for key in candidates if not self._effects.get(key)), None)
+        if gone is None:
+            gone = next((key for key in candidates if self._logged[key].event.cause_id is not None), candidates[0])
+        cause_id = self._logged.pop(gone).event.cause_id
+        if cause_id is not None:
+            self._effects[cause_id] -= 1
+            if not self._effects[cause_id]:
+                del self._effects[cause_id]
+        self._omitted = True
+        count("log_evicted")
+
+    def absorb(self, other: HopLog) -> None:
+        """Add what a hop inside this one has seen; its own failure is none of ours yet."""
+        for logged in other._snapshot():
+            self.note(logged)
+        self._omitted = self._omitted or other._omitted
+
+    def _snapshot(self) -> list[Logged]:
+        with self._lock:
+            return list(self._logged.values())
+
+    def _ordered(self) -> dict[str, FailureEvent]:
+        logged = sorted(self._snapshot(), key=lambda each: (each.time_unix_nano, each.seq))
+        return {each.event.event_id: each.event for each in logged}
+
+    def seen(self) -> Seen:
+        """All of it, earliest first, for the hop's span."""
+        events = self._ordered()
+        failure_id = self._own(events)
+        return Seen(events, failure_id, self._omitted or failure_id != self.failure_id, self._seen)
+
+    def report(self) -> FailureReport:
+        """The report: at most 256 failures, the own chain first, then the newest; `omitted` where that is not all."""
+        events = self._ordered()
+        failure_id = self._own(events)
+        chosen = graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)[:MAX_REPORTED]
+        own_chain = set(chosen)
+        newest = [key for key in reversed(events) if key not in own_chain]
+        kept = {*chosen, *newest[: MAX_REPORTED - len(chosen)]}
+        return FailureReport(
+            events=closed({key: event for key, event in events.items() if key in kept}),
+            failure_id=failure_id,
+            omitted=self._omitted or len(kept) < len(events) or failure_id != self.failure_id,
+        )
+
+    def _own(self, events: dict[str, FailureEvent]) -> str | None:
+        # A report cannot name an id of more than 128 characters; `omitted` then says that something is missing.
+        own = self.failure_id
+        return own if own is not None and own in events and len(own) <= ID_LENGTH else None

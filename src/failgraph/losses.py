@@ -1,0 +1,55 @@
+"""What was lost between a failure and its reader, by kind. Nothing is left out without one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+LossKind = Literal[
+    "text_cut",
+    "attribute_missing",
+    "event_missing",
+    "id_missing",
+    "cause_missing",
+    "duplicate",
+    "cycle",
+    "dropped_events",
+    "span_missing",
+    "unended",
+    "partial_trace",
+    "bad_line",
+    "unknown_kind",
+    "unknown_field",
+]
+
+        MEANING: Mapping[LossKind, str] = MappingProxyType(
+    {
+        "text_cut": "a text arrived shorter than it was written",
+        "attribute_missing": "an attribute is gone or unreadable; an event without a boundary is left out",
+        "event_missing": "a failure cannot be read, or a hop wrote down the id of one that the source does not hold",
+        "id_missing": "a failure event has no id and is left out",
+        "cause_missing": "a failure names a cause that the source does not hold; the edge is left out",
+        "duplicate": "a failure was written more than once by its observer; the first copy is kept",
+        "cycle": "causes form a ring; the edge that closes it is left out",
+        "dropped_events": "a span dropped events or attributes at its limit, ours may be among them",
+        "span_missing": "a span names a parent that the source does not hold",
+        "unended": "a span has no end; its duration is unknown",
+        "partial_trace": "the backend returned a part of the trace",
+        "bad_line": "a line of the file, or a span in it, cannot be read and is left out",
+        "unknown_kind": "a kind fits neither name pattern; it is kept as it is",
+        "unknown_field": "a field is unknown or outside its limits and is left out",
+    }
+)
+"""Each kind of loss in a sentence."""
+
+
+class Loss(NamedTuple):
+    """One thing that is not as it was written."""
+
+    kind: LossKind
+    detail: str
+    """Where, in words; may hold text from the record, so a view neutralises it."""
+
+
+Losses = tuple[Loss, ...]

@@ -1,0 +1,139 @@
+"""A valid `FailureEvent` from fields that may break its schema, and what had to go: the one lenient way in.
+
+Used where refusing would lose a failure: an exception that is being handled, a record of Gym's own class, a damaged
+event read back from a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from failgraph.kinds import OTHER
+from failgraph.losses import Loss, LossKind
+from failgraph.records import DETAILS_OF, FailureBoundary, FailureEvent, FailureStage, SdkErrorDetails
+from failgraph.text import bounded_id, cut, safe_str, well_formed
+
+_STAGES = frozenset(get_args(FailureStage))
+
+
+def _max_lengths(model: type[BaseModel]) -> dict[str, int]:
+    found = {}
+    for name, field in model.model_fields.items():
+        limits = (getattr(rule, "max_length", None) for rule in field.metadata)
+        found[name] = next((limit for limit in limits if limit is not None), 0)
+    return found
+
+
+_LENGTHS: dict[type[BaseModel], dict[str, int]] = {
+    model: _max_lengths(model) for model in (FailureEvent, SdkErrorDetails, *DETAILS_OF.values())
+}
+
+
+def boundary_of(value: object) -> FailureBoundary | None:
+    """The boundary that `value` names (ours, Gym's own, or its text), or None."""
+    try:
+        return FailureBoundary(getattr(value, "value", value))
+    except ValueError:
+        return None
+
+
+def fields_of(record: object) -> dict[str, Any]:
+    """The fields of a record given as a mapping or as a pydantic model of ours or of Gym's; empty for anything else."""
+    if isinstance(record, BaseModel):
+        return record.model_dump(mode="json")
+    return dict(record) if isinstance(record, Mapping) else {}
+
+
+def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | None, list[Loss]]:
+    """An event of `fields`, and what it had to leave out or cut. Without a boundary there is no event: None.
+
+    `event_id` wins over one in `fields`. Never raises on the content of `fields`.
+    """
+    losses: list[Loss] = []
+
+    def lose(kind: LossKind, what: str) -> None:
+        losses.append(Loss(kind, f"{what} of {event_id}"))
+
+    boundary = boundary_of(fields.get("boundary"))
+    if boundary is None:
+        lose("attribute_missing", "boundary")
+        return None, losses
+    kept: dict[str, Any] = {"event_id": event_id, "boundary": boundary, "failure_kind": OTHER}
+    for name, value in fields.items():
+        if name in ("event_id", "boundary") or value is None:
+            continue
+        if name not in FailureEvent.model_fields:
+            lose("unknown_field", name[:80])
+        elif name == "details":
+            kept[name] = _details(boundary, value, lose)
+        elif name == "foreign_error":
+            kept[name] = _part(SdkErrorDetails, value, lose)
+        elif name == "http_status":
+            kept[name] = _status(value, lose)
+        elif name == "stage":
+            kept[name] = _stage(value, lose)
+        else:
+            kept[name] = _text(name, value, _LENGTHS[FailureEvent][name], lose)
+    if not kept["failure_kind"]:
+        kept["failure_kind"] = OTHER
+    if kept["failure_kind"] == OTHER and fields.get("failure_kind") != OTHER:
+        lose("attribute_missing", "failure_kind")
+    return FailureEvent(**kept), losses
+
+
+def _text(name: str, value: object, limit: int, lose: Any) -> str:
+    text = well_formed(safe_str(value))
+    if limit and len(text) > limit:
+        if name.endswith("_id"):
+            return bounded_id(text)
+        lose("text_cut", name)
+        text = cut(text, limit)
+    return text
+
+
+def _status(value: object, lose: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+        return value
+    lose("unknown_field", "http_status")
+    return None
+
+
+def _stage(value: object, lose: Any) -> object:
+    if isinstance(value, str) and value in _STAGES:
+        return value
+    lose("unknown_field", "stage")
+    return None
+
+
+def _details(boundary: FailureBoundary, value: object, lose: Any) -> BaseModel | None:
+    model = DETAILS_OF.get(boundary)
+    if model is None:
+        lose("unknown_field", "details")
+        return None
+    return _part(model, value, lose)
+
+
+def _part(model: type[BaseModel], value: object, lose: Any) -> BaseModel | None:
+    """`value` as a `model`, without the fields that do not fit."""
+    kept: dict[str, Any] = {}
+    for name, part in fields_of(value).items():
+        if part is None:
+            continue
+        if name not in model.model_fields:
+            lose("unknown_field", name[:80])
+        elif name == "http_status":
+            kept[name] = _status(part, lose)
+        elif limit := _LENGTHS[model][name]:
+            kept[name] = _text(name, part, limit, lose)
+        elif type(part) is (bool if name == "request_upload_complete" else int):
+            kept[name] = part
+        else:
+            lose("unknown_field", name)
+    try:
+        return model(**kept)
+    except ValidationError:
+        lose("attribute_missing", model.__name__)
+        return None

@@ -1,0 +1,136 @@
+"""Every name that failgraph writes into a trace: one event, its attributes, and the attributes of a hop's span."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEMA_VERSION: Final = 1
+"""The version of this dictionary, written on each hop's span that has failures."""
+
+PREFIX: Final = "nemo.gym.failure."
+"""The namespace of all attributes but `error.type`."""
+
+EVENT_NAME: Final = "nemo.gym.failure"
+"""Name of the span event that holds one failure, and of a failure span."""
+
+REST: Final = "_rest"
+"""Suffix of the string array that continues a long text: Tempo cuts strings at 2,048 bytes, but not arrays."""
+
+CHUNK_BYTES: Final = 2000
+"""The longest string written, in bytes of UTF-8."""
+
+# --- the event
+
+ID: Final = PREFIX + "id"
+"""`event_id`: readers count a failure once by it."""
+
+BOUNDARY: Final = PREFIX + "boundary"
+"""`boundary`: who observed the failure."""
+
+KIND: Final = PREFIX + "kind"
+"""`failure_kind`: what went wrong."""
+
+ERROR_TYPE: Final = "error.type"
+"""The kind again under OpenTelemetry's name; `_OTHER` where it fits no name pattern."""
+
+REASON: Final = PREFIX + "reason"
+"""`failure_reason`: free text."""
+
+STAGE: Final = PREFIX + "stage"
+"""`stage` of the rollout."""
+
+CAUSE_ID: Final = PREFIX + "cause.id"
+"""`cause_id`: the failure that caused this one."""
+
+CAUSE_TRACE_ID: Final = PREFIX + "cause.trace_id"
+"""Trace of the cause, 32 hex digits, where its span is known."""
+
+CAUSE_SPAN_ID: Final = PREFIX + "cause.span_id"
+"""Span of the cause, 16 hex digits, where it is known."""
+
+OPERATION: Final = PREFIX + "operation.name"
+"""`operation` that failed."""
+
+OPERATION_ID: Final = PREFIX + "operation.id"
+"""`operation_id`."""
+
+ATTEMPT_ID: Final = PREFIX + "operation.attempt_id"
+"""`attempt_id`."""
+
+EXCEPTION_TYPE: Final = PREFIX + "exception.type"
+"""`exception_type`."""
+
+HTTP_STATUS: Final = PREFIX + "http_status"
+"""`http_status`, 100 to 599."""
+
+SANDBOX: Final = PREFIX + "sandbox."
+"""Prefix of the fields of `SandboxFailureDetails`, named as in the schema."""
+
+MODEL: Final = PREFIX + "model."
+"""Prefix of the fields of `ModelFailureDetails`, named as in the schema."""
+
+DETAILS: Final = PREFIX + "details"
+"""`sandbox` or `model` where the details are present but every field of them is absent."""
+
+FOREIGN_TYPE: Final = PREFIX + "foreign.type"
+"""`foreign_error.exception_type`."""
+
+FOREIGN_MESSAGE: Final = PREFIX + "foreign.message"
+"""`foreign_error.message`."""
+
+FOREIGN_HTTP_STATUS: Final = PREFIX + "foreign.http_status"
+"""`foreign_error.http_status`."""
+
+SEQ: Final = PREFIX + "seq"
+"""Order of the failures that one process wrote."""
+
+TEXT_BYTES: Final = PREFIX + "text_bytes"
+"""Bytes of UTF-8 of all texts of the record as written, so that a reader can tell a cut."""
+
+REMOTE: Final = PREFIX + "remote"
+"""True on a copy that came from a peer which did not record it itself."""
+
+LATE: Final = PREFIX + "late"
+"""True where the failure was recorded after its hop's report was written."""
+
+# --- a failure span
+
+FAILURE_SPAN: Final = PREFIX + "failure_span"
+"""True on a short span made only to hold a failure; views fold it into its parent."""
+
+# --- the hop's span
+
+REPORT_SCHEMA_VERSION: Final = PREFIX + "schema_version"
+"""Version of this dictionary; its presence marks a hop with failures."""
+
+REPORT_ID: Final = PREFIX + "report.id"
+"""The hop's own failure; absent on success."""
+
+REPORT_IDS: Final = PREFIX + "report.ids"
+"""Ids of the failures of the hop's report."""
+
+REPORT_COUNT: Final = PREFIX + "report.count"
+"""How many failures the hop saw."""
+
+REPORT_OMITTED: Final = PREFIX + "report.omitted"
+"""True where failures are missing from the report."""
+
+REPORT_KINDS: Final = PREFIX + "report.kinds"
+"""The kinds in the report, for search."""
+
+REPORT_BOUNDARIES: Final = PREFIX + "report.boundaries"
+"""The boundaries in the report, for search."""
+
+REPORT_ROOT_ID: Final = PREFIX + "report.root.id"
+"""The root cause."""
+
+REPORT_ROOT_KIND: Final = PREFIX + "report.root.kind"
+"""Kind of the root cause."""
+
+REPORT_ROOT_SPAN_ID: Final = PREFIX + "report.root.span_id"
+"""Span of the root cause, 16 hex digits."""
+
+# --- what failgraph reads of others
+
+ROLLOUT_ID: Final = "nemo.gym.rollout.id"
+"""Gym's own span attribute: the id that people have of a rollout."""

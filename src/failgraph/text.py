@@ -1,0 +1,47 @@
+"""Text that the wire can carry: valid UTF-8, and no longer than its field allows."""
+
+from __future__ import annotations
+
+import hashlib
+
+from failgraph.diagnostics import count
+
+ELLIPSIS = "…"
+ID_LENGTH = 128
+"""The longest id that a `cause_id` or a `failure_id` can name, in characters."""
+
+
+def well_formed(text: str) -> str:
+    r"""`text` with each lone surrogate written out as `\udXXX` and counted; one in a name or a status loses a batch."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        count("surrogate_escaped")
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
+
+
+def cut(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters; a cut one ends in an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
+
+
+def bounded_id(text: str) -> str:
+    """An id that can be named: one over 128 characters keeps its beginning and gets a digest of the whole.
+
+    The same long id always becomes the same short one, so edges that name it still meet.
+    """
+    if len(text) <= ID_LENGTH:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return text[: ID_LENGTH - len(digest) - 1] + ELLIPSIS + digest
+
+
+def safe_str(value: object) -> str:
+    """`str(value)`, or a note of its type where that itself fails."""
+    try:
+        return value if type(value) is str else str(value)
+    except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
+        return f"<unprintable {type(value).__name__}>"

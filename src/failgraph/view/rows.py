@@ -1,0 +1,77 @@
+"""A failure graph as JSON: null for what is unknown, no key ever absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failgraph.losses import Losses
+from failgraph.readers import Trace
+from failgraph.readers.trace import FailureRecord, HopRecord
+
+
+def list_row(trace: Trace) -> dict[str, Any]:
+    """What `list --json` prints of a trace."""
+    return {**_head(trace), "losses": loss_rows(trace.losses)}
+
+
+def show_row(trace: Trace) -> dict[str, Any]:
+    """What `show --json` prints of a trace."""
+    return {
+        **_head(trace),
+        "report": trace.report.model_dump(mode="json"),
+        "hops": [_hop(trace, hop) for hop in trace.hops],
+        "failures": {key: _failure(trace, key, failure) for key, failure in trace.failures.items()},
+        "losses": loss_rows(trace.losses),
+    }
+
+
+def loss_rows(losses: Losses) -> list[dict[str, str]]:
+    """Losses as the objects that every command prints."""
+    return [loss._asdict() for loss in losses]
+
+
+def cause_delay_nano(trace: Trace, key: str) -> int | None:
+    """From the cause to its effect; None where the failure has no cause."""
+    cause_id = trace.report.events[key].cause_id
+    return None if cause_id is None else trace.failures[key].time_unix_nano - trace.failures[cause_id].time_unix_nano
+
+
+def _head(trace: Trace) -> dict[str, Any]:
+    root = trace.report.events[trace.root_cause] if trace.root_cause is not None else None
+    return {
+        "trace_id": trace.trace_id,
+        "start_unix_nano": trace.start_unix_nano,
+        "duration_nano": trace.duration_nano,
+        "service": trace.service,
+        "root_cause": None
+        if root is None
+        else {"event_id": root.event_id, "kind": root.failure_kind, "boundary": root.boundary.value},
+        "failure_id": trace.report.failure_id,
+        "count": len(trace.report.events),
+        "recovered": None if trace.recovered is None else len(trace.recovered),
+    }
+
+
+def _hop(trace: Trace, hop: HopRecord) -> dict[str, Any]:
+    return {
+        "span_id": hop.span.span_id,
+        "service": hop.span.service,
+        "name": hop.span.name,
+        "offset_nano": hop.span.start_unix_nano - trace.start_unix_nano,
+        "duration_nano": hop.span.duration_nano,
+        "report": None if hop.report is None else hop.report.model_dump(mode="json"),
+        "unreported": hop.unreported,
+    }
+
+
+def _failure(trace: Trace, key: str, failure: FailureRecord) -> dict[str, Any]:
+    return {
+        "trace_id": failure.span.trace_id,
+        "span_id": failure.span.span_id,
+        "service": failure.span.service,
+        "time_unix_nano": failure.time_unix_nano,
+        "offset_nano": failure.time_unix_nano - trace.start_unix_nano,
+        "placement": failure.placement,
+        "cause_delay_nano": cause_delay_nano(trace, key),
+        **({"remote": True} if failure.decoded.remote else {}),
+    }
