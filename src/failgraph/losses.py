@@ -22,8 +22,7 @@ LossKind = Literal[
     "unknown_kind",
     "unknown_field",
 ]
-
-        MEANING: Mapping[LossKind, str] = MappingProxyType(
+MEANING: Mapping[LossKind, str] = MappingProxyType(
     {
         "text_cut": "a text arrived shorter than it was written",
         "attribute_missing": "an attribute is gone or unreadable; an event without a boundary is left out",

@@ -1,0 +1,76 @@
+"""A fresh recorder for each test, providers with exporters in memory, and no error of failgraph's own left unseen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from opentelemetry.sdk.trace import SpanLimits, Tracer, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import failgraph
+from failgraph import diagnostics, recorder as recorder_module, settings
+from failgraph.context import current_hop
+
+
+@pytest.fixture(autouse=True)
+def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test starts as a new process does, and fails where failgraph swallowed an error of its own.
+
+    The marker `internal_error` says that a test provokes one.
+    """
+    for name in list(os.environ):
+        if name.startswith(("FAILGRAPH_", "OTEL_")):
+            monkeypatch.delenv(name)
+    diagnostics.reset_after_fork()
+    settings.current.cache_clear()
+    monkeypatch.setattr(recorder_module, "_recorder", recorder_module.Recorder())
+    token = current_hop.set(None)
+    yield
+    current_hop.reset(token)
+    settings.current.cache_clear()
+    if request.node.get_closest_marker("internal_error") is None:
+        assert failgraph.stats().get("internal_error", 0) == 0, "failgraph swallowed an error of its own"
+
+
+@pytest.fixture
+def setting(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Set a setting of this process; the name comes without its prefix."""
+
+    def put(name: str, value: str) -> None:
+        monkeypatch.setenv(f"FAILGRAPH_{name}", value)
+        settings.current.cache_clear()
+
+    return put
+
+
+@pytest.fixture
+def exporter() -> InMemorySpanExporter:
+    """Holds the spans that have ended."""
+    return InMemorySpanExporter()
+
+
+@pytest.fixture
+def make_provider(exporter: InMemorySpanExporter) -> Iterator[Callable[..., TracerProvider]]:
+    """Make a provider with failgraph's processor that exports to `exporter`; keywords are its own or `SpanLimits`'."""
+    made: list[TracerProvider] = []
+
+    def make(**options: object) -> TracerProvider:
+        limits = {name: options.pop(name) for name in list(options) if name.startswith("max_")}
+        provider = TracerProvider(span_limits=SpanLimits(**limits), shutdown_on_exit=False, **options)
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        provider.add_span_processor(failgraph.FailureSpanProcessor())
+        made.append(provider)
+        return provider
+
+    yield make
+    for provider in made:
+        provider.shutdown()
+
+
+@pytest.fixture
+def tracer(make_provider: Callable[..., TracerProvider]) -> Tracer:
+    """A tracer of such a provider without special limits."""
+    return make_provider().get_tracer("test")
