@@ -64,12 +64,9 @@ class HopLog:
             return True
 
     def _evict(self, newest: str) -> None:
-        """Let the oldest go that no kept event names as its cause; where all are named, the oldest that is no root."""
-        kept = (newest, self.failure_id)
-        candidates = [key for key in self._logged if key not in kept]
-        gone = next((key for key in candidates if not self._effects.get(key)), None)
-        if gone is None:
-            gone = next((key for key in candidates if self._logged[key].event.cause_id is not None), candidates[0])
+        """Let the oldest go that no kept event names as its cause; where all are named, the oldest."""
+        candidates = [key for key in self._logged if key not in (newest, self.failure_id)]
+        gone = next((key for key in candidates if not self._effects.get(key)), candidates[0])
         cause_id = self._logged.pop(gone).event.cause_id
         if cause_id is not None:
             self._effects[cause_id] -= 1

@@ -110,12 +110,12 @@ class Recorder:
 
     def _write(self, observation: Observation, given: Span | None, now: Birth, *, own: bool) -> Recorded:
         event, birth = observation.event, observation.birth
-        span = given or birth.span or INVALID_SPAN
+        hop = next((hop for hop in (birth.hop, now.hop) if hop is not None and not hop.closed), birth.hop or now.hop)
+        span = given or birth.span or (hop.span if hop is not None else None) or INVALID_SPAN
         if given is None and not span.is_recording() and now.span is not None and _same_trace(now.span, span):
             # Its own span has ended, but one of the same trace runs here.
             span = now.span
         seq = next(self._seq)
-        hop = next((hop for hop in (birth.hop, now.hop) if hop is not None and not hop.closed), birth.hop or now.hop)
         if hop is not None and not hop.closed:
             logged = Logged(event, birth.time_unix_nano, seq)
             hop.log.note(logged, own=own)
@@ -223,7 +223,7 @@ def record(
     the failure does not say itself: a foreign exception needs a boundary (or the setting `FAILGRAPH_BOUNDARY`) and a
     kind (or one that its type stands for); its reason is by default its text.
 
-    The event goes on `span`, else on the span where the exception was made, else on the current one; where that does
+    The event goes on `span`, else on the span where the exception was made, else on the current one or the hop's; where that does
     not record any more, on a failure span in the same trace. `own` makes it the own failure of the current hop unless
     another one escapes. `deferred` only queues it: for signal handlers and finalizers.
 

@@ -1,0 +1,457 @@
+"""A hop's report: which failures it holds, which one is its own, and what stands on its span."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from opentelemetry.trace import Status, StatusCode
+
+import failgraph
+from failgraph import FailureReport, NgFailureEvent, hoplog, index, semconv
+from failgraph.codec import decode
+
+
+def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:
+    return NgFailureEvent(kind, boundary=boundary, **fields)
+
+
+def rebuilt(*spans) -> FailureReport:
+    """The report of the hop on the first of `spans`, rebuilt from what stands on all of them."""
+    events = [event.attributes for span in spans for event in span.events if event.name == semconv.EVENT_NAME]
+    return decode(events, spans[0].attributes)[0]
+
+
+def test_a_hop_writes_the_report_that_its_code_saw(tracer):
+    """The report rebuilt from the span equals `current_report()` inside the hop."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        cause, effect = failure("a_cause"), failure("an_effect")
+        effect.__cause__ = cause
+        failgraph.record(failure("recovered_one"))
+        failgraph.record(effect, own=True)
+        seen = failgraph.current_report()
+    assert rebuilt(span) == seen
+    assert seen.failure_id == effect.event_id
+    assert span.attributes[semconv.REPORT_SCHEMA_VERSION] == 1
+    assert span.attributes[semconv.REPORT_ID] == effect.event_id
+    assert set(span.attributes[semconv.REPORT_IDS]) == set(seen.events)
+    assert span.attributes[semconv.REPORT_COUNT] == 3
+    assert span.attributes[semconv.REPORT_ROOT_ID] == cause.event_id
+    assert span.attributes[semconv.REPORT_ROOT_KIND] == "a_cause"
+    assert span.attributes[semconv.REPORT_ROOT_SPAN_ID] == f"{span.get_span_context().span_id:016x}"
+    assert span.attributes[semconv.REPORT_KINDS] == ("a_cause", "an_effect", "recovered_one")
+    assert span.attributes[semconv.REPORT_BOUNDARIES] == ("model",)
+    assert semconv.REPORT_OMITTED not in span.attributes
+
+
+def test_a_hop_without_failures_writes_nothing(tracer):
+    """No attribute, no status, no event on a hop where all went well; outside a hop the report is empty."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        assert failgraph.current_report() == FailureReport()
+    assert not span.attributes
+    assert span.status.status_code is StatusCode.UNSET
+    assert failgraph.current_report() == FailureReport()
+
+
+def test_an_escaping_failure_is_the_own_one_and_marks_the_status(tracer):
+    """What leaves the block is recorded, is the hop's own failure, and sets ERROR with its kind; it leaves unchanged."""
+    span = tracer.start_span("work")
+    error = failure("an_escape")
+    with pytest.raises(NgFailureEvent) as caught, failgraph.hop(span):
+        raise error
+    assert caught.value is error
+    assert rebuilt(span).failure_id == error.event_id
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "an_escape")
+
+
+def test_the_outermost_failure_of_the_explicit_chain_is_the_own_one(tracer):
+    """A foreign exception that leaves the block counts by the failure that it was raised from."""
+    span = tracer.start_span("work")
+    with pytest.raises(ValueError, match="foreign"), failgraph.hop(span):
+        inner = failure("inner")
+        outer = failure("outer")
+        outer.__cause__ = inner
+        raise ValueError("foreign") from outer
+    assert rebuilt(span).failure_id == outer.event_id
+    assert set(rebuilt(span).events) == {inner.event_id, outer.event_id}
+
+
+def test_implicit_context_is_no_cause(tracer):
+    """An exception that is only being handled while another is raised is not its cause, and does not escape."""
+    span = tracer.start_span("work")
+    with pytest.raises(ValueError, match="foreign"), failgraph.hop(span):  # noqa: SIM117
+        try:
+            raise failure()
+        except NgFailureEvent:
+            raise ValueError("foreign")  # noqa: B904
+    assert not span.attributes
+    assert span.status.status_code is StatusCode.UNSET
+
+
+def test_a_foreign_exception_that_was_recorded_is_own_when_it_escapes(tracer):
+    """Recorded with a boundary and a kind it is a failure like any other."""
+    span = tracer.start_span("work")
+    with pytest.raises(ValueError, match="bad"), failgraph.hop(span):
+        error = ValueError("bad")
+        recorded = failgraph.record(error, boundary="agent", kind="x_y")
+        raise error
+    assert rebuilt(span).failure_id == recorded.event_id
+
+
+def test_a_foreign_exception_that_nobody_recorded_is_no_failure(tracer, setting):
+    """By default only failures are captured, even where a boundary is set and the type has a kind."""
+    setting("BOUNDARY", "agent")
+    span = tracer.start_span("work")
+    with pytest.raises(TimeoutError), failgraph.hop(span):
+        raise TimeoutError
+    assert not span.attributes
+
+
+def test_escaping_wins_over_own_and_the_last_own_over_the_first(tracer):
+    """Own is what escaped, else the last `record(..., own=True)`, else none."""
+    first, second, escaping = failure("a_first"), failure("a_second"), failure("an_escape")
+    with tracer.start_as_current_span("handled") as handled, failgraph.hop():
+        failgraph.record(first, own=True)
+        failgraph.record(second, own=True)
+        failgraph.record(failure("other"))
+    assert rebuilt(handled).failure_id == second.event_id
+    span = tracer.start_span("escaped")
+    with pytest.raises(NgFailureEvent), failgraph.hop(span):
+        failgraph.record(first, own=True)
+        raise escaping
+    assert rebuilt(span).failure_id == escaping.event_id
+
+
+def test_a_cancellation_is_no_failure_unless_one_is_in_its_chain(tracer):
+    """A cancelled task leaves no own failure; one that is cancelled because of a failure does."""
+    plain, caused = tracer.start_span("plain"), tracer.start_span("caused")
+    with pytest.raises(asyncio.CancelledError), failgraph.hop(plain):
+        raise asyncio.CancelledError
+    error = failure()
+    with pytest.raises(asyncio.CancelledError), failgraph.hop(caused):
+        raise asyncio.CancelledError from error
+    assert not plain.attributes
+    assert rebuilt(caused).failure_id == error.event_id
+
+
+class Group(Exception):
+    """Has members as an exception group does; Python 3.10 has none of its own."""
+
+    def __init__(self, *members: BaseException) -> None:
+        super().__init__("group")
+        self.exceptions = members
+
+
+def test_of_an_escaping_group_the_first_failure_is_the_own_one(tracer):
+    """A group has no id; its members are recorded, and the first that is a failure stands for it."""
+    first, second = failure("a_first"), failure("a_second")
+    span = tracer.start_span("work")
+    with pytest.raises(Group), failgraph.hop(span):
+        raise Group(ValueError("foreign"), first, second)
+    assert rebuilt(span).failure_id == first.event_id
+    assert set(rebuilt(span).events) == {first.event_id, second.event_id}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Status(StatusCode.UNSET), (StatusCode.ERROR, "an_escape")),
+        (Status(StatusCode.ERROR), (StatusCode.ERROR, "an_escape")),
+        (Status(StatusCode.ERROR, "theirs"), (StatusCode.ERROR, "theirs")),
+        (Status(StatusCode.OK), (StatusCode.OK, None)),
+    ],
+)
+def test_a_status_that_somebody_set_is_left_alone(tracer, before, after):
+    """ERROR with the kind only where the status is unset, or an ERROR without a description."""
+    span = tracer.start_span("work")
+    with pytest.raises(NgFailureEvent), failgraph.hop(span):
+        span.set_status(before)
+        raise failure("an_escape")
+    assert (span.status.status_code, span.status.description) == after
+
+
+def test_a_recovered_failure_changes_no_status(tracer):
+    """Neither does an own failure that did not escape."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        failgraph.record(failure())
+        failgraph.record(failure(), own=True)
+    assert span.status.status_code is StatusCode.UNSET
+
+
+def test_only_the_hops_span_gets_the_status(tracer):
+    """A failure on an inner span leaves that span's status to its owner."""
+    with tracer.start_as_current_span("work") as outer, pytest.raises(NgFailureEvent), failgraph.hop():
+        with tracer.start_as_current_span("inner", set_status_on_exception=False) as inner:
+            raise failure()
+    assert inner.status.status_code is StatusCode.UNSET
+    assert outer.status.status_code is StatusCode.ERROR
+
+
+def test_hops_nest(tracer):
+    """What an inner hop has seen belongs to the outer one too; its own failure is not the outer one's."""
+    with tracer.start_as_current_span("outer") as outer, failgraph.hop():
+        failgraph.record(failure("before"))
+        with tracer.start_as_current_span("inner") as inner, failgraph.hop():
+            failgraph.record(failure("inside"), own=True)
+            assert [event.failure_kind for event in failgraph.current_report().events.values()] == ["inside"]
+        kinds = [event.failure_kind for event in failgraph.current_report().events.values()]
+    assert kinds == ["before", "inside"]
+    assert rebuilt(inner).failure_id is not None
+    assert rebuilt(outer, inner).failure_id is None
+    assert set(rebuilt(outer, inner).events) == set(outer.attributes[semconv.REPORT_IDS])
+
+
+def test_two_hops_on_one_span_are_one_report(tracer):
+    """Of nested hops on one span the outermost writes; of consecutive ones the later adds to the earlier."""
+    with tracer.start_as_current_span("nested") as nested, failgraph.hop():
+        with failgraph.hop():
+            failgraph.record(failure("handled_inside"), own=True)
+    assert semconv.REPORT_ID not in nested.attributes
+    assert len(nested.attributes[semconv.REPORT_IDS]) == 1
+    with tracer.start_as_current_span("twice") as twice:
+        for kind in ("a_first", "a_second"):
+            with failgraph.hop():
+                failgraph.record(failure(kind))
+    assert twice.attributes[semconv.REPORT_KINDS] == ("a_first", "a_second")
+    assert twice.attributes[semconv.REPORT_COUNT] == 2
+
+
+def test_recorded_after_the_report_it_is_late(tracer):
+    """What happens in a hop's context after its end is marked, and not in its report."""
+    with tracer.start_as_current_span("work") as span:
+        with failgraph.hop():
+            failgraph.record(failure("in_time"))
+            context = contextvars.copy_context()
+        context.run(lambda: failgraph.record(failure("too_late")))
+    late = {event.attributes[semconv.KIND]: event.attributes.get(semconv.LATE) for event in span.events}
+    assert late == {"in_time": None, "too_late": True}
+    assert span.attributes[semconv.REPORT_KINDS] == ("in_time",)
+
+
+def test_a_failure_of_an_ended_hop_that_the_outer_one_handles_is_the_outer_ones(tracer):
+    """Born in an inner hop that has ended, recorded in the outer one: in the outer one's report, and not late."""
+    with tracer.start_as_current_span("outer") as outer, failgraph.hop():
+        with tracer.start_as_current_span("inner"), failgraph.hop():
+            error = failure()
+        failgraph.record(error)
+    assert outer.attributes[semconv.REPORT_IDS] == (error.event_id,)
+    assert semconv.LATE not in outer.events[0].attributes
+
+
+def test_a_failure_made_outside_and_raised_inside_is_in_both_reports(tracer):
+    """An inner hop that a failure of the outer one escapes has it as its own."""
+    with tracer.start_as_current_span("outer") as outer, failgraph.hop():
+        error = failure()
+        with tracer.start_as_current_span("inner", set_status_on_exception=False) as inner:
+            with pytest.raises(NgFailureEvent), failgraph.hop():
+                raise error
+    assert inner.attributes[semconv.REPORT_ID] == error.event_id
+    assert outer.attributes[semconv.REPORT_IDS] == (error.event_id,)
+    assert semconv.REPORT_ID not in outer.attributes
+
+
+def test_asyncio_tasks_keep_their_hops_apart(tracer):
+    """Each task has the hop that it opened, however they interleave."""
+
+    async def task(kind: str, gate: asyncio.Event) -> list[str]:
+        with tracer.start_as_current_span(kind), failgraph.hop():
+            failgraph.record(failure(kind))
+            await gate.wait()
+            failgraph.record(failure(f"{kind}_again"))
+            return [event.failure_kind for event in failgraph.current_report().events.values()]
+
+    async def main() -> list[list[str]]:
+        gate = asyncio.Event()
+        tasks = [asyncio.create_task(task(kind, gate)) for kind in ("one", "two", "three")]
+        await asyncio.sleep(0)
+        gate.set()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(main()) == [[kind, f"{kind}_again"] for kind in ("one", "two", "three")]
+
+
+def test_a_thread_that_is_given_the_context_shares_the_hop(tracer):
+    """A copied context carries the hop; a thread without it has none."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        context = contextvars.copy_context()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(context.run, failgraph.record, failure("given")).result()
+            assert pool.submit(failgraph.current_report).result() == FailureReport()
+    assert span.attributes[semconv.REPORT_KINDS] == ("given",)
+
+
+def test_many_threads_on_one_hop_lose_nothing(tracer):
+    """Eight threads record into one hop at once: each failure is in the report and counted once."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        contexts = [contextvars.copy_context() for _ in range(8)]
+
+        def work(context: contextvars.Context) -> None:
+            for _ in range(25):
+                context.run(failgraph.record, failure())
+
+        threads = [threading.Thread(target=work, args=(context,)) for context in contexts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(set(span.attributes[semconv.REPORT_IDS])) == span.attributes[semconv.REPORT_COUNT] == 200
+
+
+def test_a_generator_that_is_closed_elsewhere_harms_nobody(tracer):
+    """A hop left in another context than it was opened in is closed, and the other context is left as it was."""
+
+    def work():
+        with failgraph.hop(tracer.start_span("work")):
+            failgraph.record(failure())
+            yield
+
+    opened = work()
+    contextvars.copy_context().run(next, opened)
+    with tracer.start_as_current_span("other"), failgraph.hop():
+        opened.close()
+        failgraph.record(failure("still_here"))
+        assert [event.failure_kind for event in failgraph.current_report().events.values()] == ["still_here"]
+    assert failgraph.stats()["hop_left_elsewhere"] == 1
+
+
+def test_a_script_without_a_span_has_a_report_too():
+    """`hop()` needs no span: the report is there, nothing is written."""
+    with failgraph.hop():
+        recorded = failgraph.record(failure(), own=True)
+        assert recorded.placement == "nowhere"
+        assert failgraph.current_report().failure_id == recorded.event_id
+
+
+def test_a_report_holds_256_the_own_chain_first_then_the_newest(tracer):
+    """More than that sets `omitted`; the span has the whole log, and the count is how many it saw."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        root = failure("a_root")
+        failgraph.record(root)
+        others = [failure() for _ in range(300)]
+        for other in others:
+            failgraph.record(other)
+        own = failure("an_own")
+        own.__cause__ = root
+        failgraph.record(own, own=True)
+        report = failgraph.current_report()
+    assert len(report.events) == hoplog.MAX_REPORTED
+    assert report.omitted
+    assert {root.event_id, own.event_id, others[-1].event_id} <= set(report.events)
+    assert others[0].event_id not in report.events
+    assert len(span.attributes[semconv.REPORT_IDS]) == span.attributes[semconv.REPORT_COUNT] == 302
+
+
+def test_a_log_keeps_1024_and_lets_the_oldest_go_that_caused_nothing_kept(tracer):
+    """A root cause outlasts any number of later failures that nobody was caused by."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        root, effect = failure("a_root"), failure("an_effect")
+        effect.__cause__ = root
+        failgraph.record(effect, own=True)
+        for _ in range(hoplog.MAX_LOGGED + 10):
+            failgraph.record(failure())
+    ids = span.attributes[semconv.REPORT_IDS]
+    assert len(ids) == hoplog.MAX_LOGGED
+    assert ids[:2] == (root.event_id, effect.event_id)
+    assert span.attributes[semconv.REPORT_OMITTED] is True
+    assert span.attributes[semconv.REPORT_COUNT] == hoplog.MAX_LOGGED + 12
+
+
+def test_of_a_chain_longer_than_the_log_the_end_is_kept(tracer):
+    """Where every failure caused a kept one the oldest goes: what is left is one chain, and says that it is not all."""
+    events, cause_id = [], None
+    for number in range(hoplog.MAX_LOGGED + 5):
+        event = failgraph.FailureEvent(event_id=str(number), failure_kind="a_link", boundary="agent", cause_id=cause_id)
+        cause_id = event.event_id
+        events.append(event)
+    with failgraph.hop(span := tracer.start_span("work")):
+        for event in events:
+            failgraph.record(event, own=True)
+    assert span.attributes[semconv.REPORT_IDS] == tuple(event.event_id for event in events[5:])
+    assert span.attributes[semconv.REPORT_OMITTED] is True
+
+
+def linked(span) -> list[tuple[int, int]]:
+    return [(link.context.trace_id, link.context.span_id) for link in span.links]
+
+
+def recorded_effect(tracer, cause: NgFailureEvent, name: str = "effect"):
+    with tracer.start_as_current_span(name) as span:
+        effect = failure("an_effect")
+        effect.__cause__ = cause
+        failgraph.record(effect)
+    return span
+
+
+@pytest.mark.parametrize(("mode", "across", "within"), [("cross", 1, 0), ("all", 1, 1), ("off", 0, 0)])
+def test_links_by_setting(tracer, setting, mode, across, within):
+    """By default only a cause in another trace gets a link; `all` also links inside a trace, `off` never."""
+    setting("LINKS", mode)
+    with tracer.start_as_current_span("cause") as cause_span:
+        cause = failure("a_cause")
+        failgraph.record(cause)
+    elsewhere = recorded_effect(tracer, cause)
+    with tracer.start_as_current_span("root"):
+        with tracer.start_as_current_span("cause"):
+            sibling = failure("a_cause")
+            failgraph.record(sibling)
+        inside = recorded_effect(tracer, sibling)
+    context = cause_span.get_span_context()
+    assert linked(elsewhere) == [(context.trace_id, context.span_id)] * across
+    assert len(inside.links) == within
+    if across:
+        assert elsewhere.links[0].attributes == {semconv.CAUSE_ID: cause.event_id}
+
+
+def test_a_link_never_goes_to_itself_to_the_parent_or_twice_to_one_target(tracer, setting):
+    """With `all`: a cause on the same span, or on the parent, gets no link; two causes on one span get one."""
+    setting("LINKS", "all")
+    with tracer.start_as_current_span("parent") as parent:
+        on_parent = failure("on_parent")
+        failgraph.record(on_parent)
+        itself = recorded_effect(tracer, on_parent, "child")
+        failgraph.record(effect := failure("same_span"), span=parent)
+        failgraph.record(NgFailureEvent("x_y", boundary="agent", cause_id=effect.event_id), span=parent)
+        with tracer.start_as_current_span("sibling") as sibling:
+            causes = [failure("one"), failure("two")]
+            for cause in causes:
+                failgraph.record(cause)
+        with tracer.start_as_current_span("twice") as twice:
+            for cause in causes:
+                effect = failure("an_effect")
+                effect.__cause__ = cause
+                failgraph.record(effect)
+    assert linked(parent) == linked(itself) == []
+    assert linked(twice) == [(sibling.get_span_context().trace_id, sibling.get_span_context().span_id)]
+
+
+def test_at_most_sixteen_links_a_span(tracer):
+    """More causes in other traces than that are named by their attributes alone."""
+    causes = []
+    for _ in range(index.MAX_LINKS_A_SPAN + 4):
+        with tracer.start_as_current_span("cause"):
+            causes.append(failure("a_cause"))
+            failgraph.record(causes[-1])
+    with tracer.start_as_current_span("effect") as span:
+        for cause in causes:
+            effect = failure("an_effect")
+            effect.__cause__ = cause
+            failgraph.record(effect)
+    assert len(span.links) == index.MAX_LINKS_A_SPAN
+    assert all(semconv.CAUSE_SPAN_ID in event.attributes for event in span.events)
+
+
+def test_a_failure_span_links_to_its_cause_inside_the_trace_but_not_to_its_parent(tracer, exporter, setting):
+    """A failure span may link inside its trace; to the span that it hangs below it needs no link."""
+    setting("PLACEMENT", "failure_span")
+    with tracer.start_as_current_span("work"):
+        cause = failure("a_cause")
+        failgraph.record(cause)
+        recorded_effect(tracer, cause)
+    spans = exporter.get_finished_spans()
+    by_kind = {span.events[0].attributes[semconv.KIND]: span for span in spans if span.events}
+    target = by_kind["a_cause"].get_span_context()
+    assert linked(by_kind["an_effect"]) == [(target.trace_id, target.span_id)]
+    assert linked(by_kind["a_cause"]) == []
