@@ -1,14 +1,16 @@
 # make demo   a real service with real faults, and the failure graphs of its traces
-# make test   the test suite
+# make test   the test suite (ARGS goes to pytest)
 # make lint   ruff and mypy
-# Each makes its virtual environment in .venv; PYTHON chooses another interpreter.
+# Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL and PINS what is installed.
 
-PYTHON ?= python3
-VENV   ?= .venv
-BIN    := $(VENV)/bin
+PYTHON  ?= python3
+VENV    ?= .venv
+INSTALL ?= .[demo]
+PINS    ?=
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo test lint clean
-.DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
 	$(BIN)/failgraph demo
@@ -23,14 +25,14 @@ lint: $(VENV)/.dev
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
+	$(PIP) install --quiet --editable '.[demo]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[demo]' --group dev
-	touch $@ $(VENV)/.demo
+	$(PIP) install --quiet --upgrade 'pip>=25.1'
+	$(PIP) install --quiet --editable '$(INSTALL)' $(PINS) --group dev
+	touch $@
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -57,7 +57,7 @@ def test_a_hop_without_failures_writes_nothing(tracer):
 
 
 def test_an_escaping_failure_is_the_own_one_and_marks_the_status(tracer):
-    """What leaves the block is recorded, is the hop's own failure, and sets ERROR with its kind; it leaves unchanged."""
+    """What leaves the block is recorded, is the own failure, and sets ERROR with its kind; it leaves unchanged."""
     span = tracer.start_span("work")
     error = failure("an_escape")
     with pytest.raises(NgFailureEvent) as caught, failgraph.hop(span):
@@ -82,7 +82,7 @@ def test_the_outermost_failure_of_the_explicit_chain_is_the_own_one(tracer):
 def test_implicit_context_is_no_cause(tracer):
     """An exception that is only being handled while another is raised is not its cause, and does not escape."""
     span = tracer.start_span("work")
-    with pytest.raises(ValueError, match="foreign"), failgraph.hop(span):  # noqa: SIM117
+    with pytest.raises(ValueError, match="foreign"), failgraph.hop(span):
         try:
             raise failure()
         except NgFailureEvent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 
 import pytest
@@ -36,7 +37,7 @@ def test_events_beyond_the_limit_go_on_failure_spans(make_provider, exporter):
     with tracer.start_as_current_span("work") as span, failgraph.hop():
         span.add_event("theirs")
         chain = [failure(f"link_{number}") for number in range(10)]
-        for cause, effect in zip(chain, chain[1:], strict=False):
+        for cause, effect in itertools.pairwise(chain):
             effect.__cause__ = cause
         failgraph.record(chain[-1], own=True)
     spans = exporter.get_finished_spans()
@@ -114,7 +115,7 @@ def test_all_limits_at_once(make_provider, exporter):
     tracer = make_provider(**TIGHT, max_attribute_length=20, max_span_attribute_length=20).get_tracer("test")
     with tracer.start_as_current_span("work"), failgraph.hop():
         chain = [failure() for _ in range(8)]
-        for cause, effect in zip(chain, chain[1:], strict=False):
+        for cause, effect in itertools.pairwise(chain):
             effect.__cause__ = cause
         failgraph.record(chain[-1], own=True)
     report, losses = decode(ours(exporter.get_finished_spans()))

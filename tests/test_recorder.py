@@ -308,7 +308,7 @@ def test_the_members_of_a_group_are_recorded(tracer, exporter):
 
 
 def test_a_copy_from_elsewhere_is_marked_remote(tracer, exporter):
-    """A failure rebuilt from a report was observed elsewhere: written as a copy, and never as the place of its effect."""
+    """A failure rebuilt from a report was observed elsewhere: written as a copy, never the place of its effect's cause."""
     remote = failgraph.rebuild_failure(failgraph.failure_report_for(failure("from_elsewhere")))
     with tracer.start_as_current_span("work"):
         effect = failure()
@@ -512,7 +512,6 @@ def test_a_forked_child_starts_empty(tracer):
                 )
                 os._exit(0 if ok else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
 
 
 def test_a_stand_in_for_gyms_own_exception_class_is_a_failure_too(tracer):

@@ -1,8 +1,4 @@
-"""The command `failgraph`. Results on stdout, everything else on stderr.
-
-Exit codes: 0 done, 1 a finding (losses under `--strict`), 2 wrong use, 3 the source cannot be read or does not hold
-that trace.
-"""
+"""The command `failgraph`. Results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -12,11 +8,22 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from failgraph.errors import ConfigError, SourceError
 from failgraph.settings import checked
 
-DONE, FINDING, WRONG_USE, NO_SOURCE = 0, 1, 2, 3
+DONE: Final = 0
+"""Done; that a source holds no failures is no error."""
+
+FINDING: Final = 1
+"""A finding: with `--strict`, something was lost."""
+
+WRONG_USE: Final = 2
+"""Wrong use, or settings that cannot be used."""
+
+NO_SOURCE: Final = 3
+"""The source cannot be read, holds no trace, or not that trace."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="failgraph", description=(__doc__ or "").split("\n\n")[1])
+    parser = argparse.ArgumentParser(prog="failgraph")
     parser.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     parser.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

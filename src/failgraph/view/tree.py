@@ -112,7 +112,9 @@ def _failure_lines(
     if cause_id is not None:
         cause = trace.failures[cause_id].span
         delay = duration(cause_delay_nano(trace, key))
-        where = f"{neutral(cause.name, 80)} [{neutral(cause.service, 40)}]"
+        where = neutral(cause.name, 80)
+        if cause.service != hop.span.service:
+            where += f" [{neutral(cause.service, 40)}]"
         yield _line(
             None, "", f"{stem}   caused by #{numbers[cause_id]} {_name(trace, cause_id)}, {delay} before, on {where}"
         )

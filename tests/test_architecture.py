@@ -1,0 +1,139 @@
+"""The shape of the code: what may import what, what an import costs, and where the few exceptions are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import failgraph
+
+SOURCE = Path(failgraph.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+FLOW = [
+    "diagnostics", "text", "ids", "graph", "errors", "losses", "kinds", "records", "salvage", "settings", "context",
+    "chain", "exceptions", "observation", "semconv", "codec", "hoplog", "index", "placement", "recorder", "hops",
+    "processor", "flushing", "readers", "view", "demo", "cli", "__main__",
+]  # fmt: skip
+"""Each module imports only what stands before it."""
+
+SDK = {"placement", "processor", "demo"}
+"""The only rooms that know OpenTelemetry's SDK."""
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every module that is imported, at any depth but under TYPE_CHECKING."""
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_one_way_along_the_flow(path):
+    """A room imports only rooms before it; the package's own face names all of them and imports none."""
+    here = room(path)
+    if here == "__init__":
+        return
+    for name in imports(ast.parse(path.read_text())):
+        there = name.split(".")[1] if name.startswith("failgraph.") else None
+        if there in FLOW and there != here:
+            assert FLOW.index(there) < FLOW.index(here), f"{here} imports {there}"
+
+
+def test_the_flow_names_every_room():
+    """A new room takes its place in the flow."""
+    assert {room(path) for path in MODULES} - {"__init__"} == set(FLOW)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_three_rooms_know_the_sdk(path):
+    """The rest needs the API alone, and the readers and the codec not even that."""
+    names = set(imports(ast.parse(path.read_text())))
+    if room(path) not in SDK:
+        assert not [name for name in names if name.startswith("opentelemetry.sdk")]
+    if room(path) in {"codec", "readers", "view", "records", "salvage"}:
+        assert not [name for name in names if name.startswith("opentelemetry")]
+
+
+def test_keys_are_spelled_in_one_place():
+    """No attribute key is written out anywhere but in `semconv`."""
+    for path in MODULES:
+        strings = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        found = [node.value for node in strings if isinstance(node.value, str) and node.value.startswith("nemo.gym.")]
+        assert not found or room(path) == "semconv", (path, found)
+
+
+def test_private_names_of_the_sdk_are_read_in_one_place():
+    """`_limits` and `_span_processor` are the only ones, guarded, in `placement`."""
+    for path in MODULES:
+        text = path.read_text()
+        assert ('"_limits"' in text or '"_span_processor"' in text) == (room(path) == "placement"), path
+
+
+def test_one_function_emits():
+    """The span-event API is on its way out; the day it goes, one function changes."""
+    calls = [
+        (path.name, node.lineno)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_event"
+    ]
+    assert [name for name, _ in calls] == ["placement.py"]
+
+
+def loaded_by(statement: str) -> set[str]:
+    script = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] if not name.startswith("opentelemetry") else name for name in found.stdout.split()}
+
+
+def test_importing_failgraph_loads_next_to_nothing():
+    """Neither pydantic nor OpenTelemetry, wrapt, rich or an HTTP client: each part is loaded on its first use."""
+    loaded = loaded_by("import failgraph; dir(failgraph)")
+    heavy = {"pydantic", "wrapt", "rich", "httpx", "requests", "aiohttp", "fastapi", "asyncio", "typing_extensions"}
+    assert not loaded & heavy
+    assert not [name for name in loaded if name.startswith("opentelemetry")]
+
+
+def test_reading_a_file_does_not_load_the_sdk():
+    """The command works on the records, the codec and the readers alone."""
+    loaded = loaded_by("import failgraph.cli, failgraph.readers, failgraph.view")
+    assert not [name for name in loaded if name.startswith("opentelemetry")]
+
+
+def test_every_public_name_is_there_and_no_other():
+    """`__all__` is sorted, each name loads, and an unknown one is an AttributeError that names it."""
+    assert list(failgraph.__all__) == sorted(failgraph.__all__)
+    for name in failgraph.__all__:
+        assert getattr(failgraph, name) is not None
+    assert set(failgraph.__all__) <= set(dir(failgraph))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = failgraph.nothing
+    assert failgraph.__version__
+
+
+def test_the_function_hop_is_not_hidden_by_a_module():
+    """Importing any part first must not put a module where `failgraph.hop` belongs."""
+    script = "import failgraph.cli, failgraph.hops, failgraph.recorder, failgraph; print(failgraph.hop().__class__)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "hop" in found.stdout

@@ -1,0 +1,41 @@
+"""The README is true: its tables are those of the code, its code runs, its commands work."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from readme_tables import README, with_tables
+
+pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the README's first block writes OTLP JSON")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def test_the_tables_are_those_of_the_code():
+    """`python tests/readme_tables.py` has nothing to change."""
+    text = README.read_text()
+    assert with_tables(text) == text
+
+
+def test_the_code_blocks_and_commands_run(tmp_path):
+    """The Python blocks run one after the other in a fresh process; the commands then read what they wrote."""
+    code = "\n".join(blocks("python"))
+    ran = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("span\n")
+    assert "FailureBoundary.MODEL transport_timeout exception_type='TimeoutError'" in ran.stdout
+    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("failgraph ")]
+    assert len(commands) == 3
+    for command in commands:
+        words = [sys.executable, "-m", *command.split()]
+        shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert (shown.returncode, shown.stderr) == (0, ""), command
+        assert "transport_timeout" in shown.stdout
