@@ -50,6 +50,15 @@ def _checked_kind(kind: str) -> str:
     return kind
 
 
+def _with_id(key: object, event: object) -> object:
+    """An event of a report in full: with the id that keys it, and of Gym's own class as plain fields."""
+    if isinstance(event, BaseModel) and not isinstance(event, FailureEvent):
+        event = event.model_dump(mode="json")
+    if isinstance(event, Mapping) and "event_id" not in event:
+        return {**event, "event_id": key}
+    return event
+
+
 class SdkErrorDetails(BaseModel):
     """What an adapter chose to keep of a third-party error before it raised its own failure; never the error itself."""
 
@@ -165,10 +174,7 @@ class FailureReport(BaseModel):
     def _restore_event_ids(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        return {
-            key: {**event, "event_id": key} if isinstance(event, Mapping) and "event_id" not in event else event
-            for key, event in value.items()
-        }
+        return {key: _with_id(key, event) for key, event in value.items()}
 
     @field_validator("events")
     @classmethod

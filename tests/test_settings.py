@@ -1,0 +1,152 @@
+"""The settings: what each takes, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from failgraph import FailureBoundary, settings
+from failgraph.errors import ConfigError
+from failgraph.settings import Settings, checked, from_env
+
+CHOICES = {
+    "FAILGRAPH_BOUNDARY": "agent, collection, environment, harness, model, resources_server, sandbox",
+    "FAILGRAPH_ENABLED": "true, false",
+    "FAILGRAPH_LINKS": "cross, all, off",
+    "FAILGRAPH_PLACEMENT": "span, failure_span",
+}
+
+
+def test_nothing_set_gives_the_documented_defaults():
+    """Without settings: enabled unset, no boundary, links into other traces, events on the span."""
+    assert from_env({}) == (Settings(), [])
+    made = Settings()
+    assert (made.enabled, made.boundary, made.links, made.placement) == (None, None, "cross", "span")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "expected"),
+    [
+        ("ENABLED", "true", "enabled", True),
+        ("ENABLED", "false", "enabled", False),
+        *[("BOUNDARY", boundary.value, "boundary", boundary) for boundary in FailureBoundary],
+        *[("LINKS", value, "links", value) for value in ("cross", "all", "off")],
+        *[("PLACEMENT", value, "placement", value) for value in ("span", "failure_span")],
+        ("ENABLED", " TRUE ", "enabled", True),
+        ("LINKS", "Off", "links", "off"),
+        ("BOUNDARY", "", "boundary", None),
+        ("ENABLED", "", "enabled", None),
+        ("LINKS", "  ", "links", "cross"),
+    ],
+)
+def test_each_choice_is_taken(name, value, field, expected):
+    """A setting takes each of its choices in any case, and an empty value is as good as none."""
+    made, problems = from_env({f"FAILGRAPH_{name}": value})
+    assert problems == []
+    assert getattr(made, field) == expected
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_bad_value_is_told_with_name_value_and_choices(name):
+    """A problem names the variable, its value and what it may be; its default stands in."""
+    assert from_env({name: "Sometimes"}) == (Settings(), [f"{name}='Sometimes' is not one of {CHOICES[name]}"])
+
+
+def test_each_setting_that_exists_is_tested_here():
+    """No setting exists without its documented choices being held by these tests."""
+    assert {name: ", ".join(values) for name, values in settings.CHOICES.items()} == CHOICES
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("FAILGRAPH_LINK", "FAILGRAPH_LINKS"),
+        ("FAILGRAPH_BOUNDRY", "FAILGRAPH_BOUNDARY"),
+        ("FAILGRAPH_ENABLE", "FAILGRAPH_ENABLED"),
+        ("FAILGRAPH_PLACMENT", "FAILGRAPH_PLACEMENT"),
+        ("FAILGRAPH_links", "FAILGRAPH_LINKS"),
+    ],
+)
+def test_an_unknown_name_gets_did_you_mean(name, meant):
+    """An unknown name of our prefix is told, with the setting that was likely meant."""
+    assert from_env({name: "all"}) == (Settings(), [f"{name} is no setting; did you mean {meant}?"])
+
+
+def test_a_name_near_nothing_gets_the_list():
+    """An unknown name that resembles none gets the names of all settings, and its value is not shown."""
+    (problem,) = from_env({"FAILGRAPH_QQQQQQQQQQQQQQ": "s3cret"})[1]
+    assert all(name in problem for name in CHOICES)
+    assert "s3cret" not in problem
+
+
+def test_names_of_others_are_none_of_ours():
+    """Variables without our prefix are not looked at."""
+    assert from_env({"OTEL_FAILGRAPH_LINKS": "x", "FAILGRAPHLINKS": "x", "PATH": "x"}) == (Settings(), [])
+
+
+def test_all_problems_are_told_at_once_and_what_is_good_is_kept():
+    """Every problem is told, in the order of the names; good settings hold, bad ones have their default."""
+    environ = {
+        "FAILGRAPH_PLACEMENT": "failure_span",
+        "FAILGRAPH_LINKS": "never",
+        "FAILGRAPH_BOUNDARY": "judge",
+        "FAILGRAPH_LINK": "all",
+    }
+    expected = [
+        f"FAILGRAPH_BOUNDARY='judge' is not one of {CHOICES['FAILGRAPH_BOUNDARY']}",
+        "FAILGRAPH_LINK is no setting; did you mean FAILGRAPH_LINKS?",
+        f"FAILGRAPH_LINKS='never' is not one of {CHOICES['FAILGRAPH_LINKS']}",
+    ]
+    made, problems = from_env(environ)
+    assert problems == expected
+    assert made == Settings(placement="failure_span")
+    with pytest.raises(ConfigError) as caught:
+        checked(environ)
+    assert caught.value.problems == expected
+    assert str(caught.value) == "; ".join(expected)
+
+
+def test_checked_gives_what_is_good():
+    """Settings without a problem are returned."""
+    assert checked({"FAILGRAPH_ENABLED": "false", "FAILGRAPH_LINKS": "off"}) == Settings(enabled=False, links="off")
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e", "\udc80", "x" * 10_000])
+def test_a_problem_is_one_short_plain_line(text):
+    """Neither a name nor a value brings a control character, a line break or any length into a message."""
+    _, problems = from_env({"FAILGRAPH_LINKS": text, f"FAILGRAPH_{text}": "x"})
+    assert len(problems) == 2
+    for problem in problems:
+        assert problem.isascii()
+        assert problem.isprintable()
+        assert len(problem) < 300
+
+
+def test_a_backslash_in_a_value_is_shown_once():
+    """A value is shown as Python would write it: an escaped character is escaped once."""
+    (problem,) = from_env({"FAILGRAPH_LINKS": "\x1b"})[1]
+    assert problem.startswith("FAILGRAPH_LINKS='\\x1b' is")
+
+
+def test_settings_are_read_once(setting, monkeypatch):
+    """The settings of a process are read at the first call; a later change of the environment is not seen."""
+    setting("LINKS", "off")
+    first = settings.current()
+    monkeypatch.setenv("FAILGRAPH_LINKS", "all")
+    assert settings.current() is first
+    assert first.links == "off"
+
+
+def test_bad_settings_never_stop_a_program(setting, caplog):
+    """In a user's program problems are logged in one line, once, and the defaults stand in."""
+    setting("LINKS", "never")
+    setting("BOUNDRY", "agent")
+    with caplog.at_level(logging.WARNING, logger="failgraph"):
+        assert settings.current() == Settings()
+        settings.current()
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert "FAILGRAPH_LINKS='never' is not one of cross, all, off" in message
+    assert "did you mean FAILGRAPH_BOUNDARY?" in message
+    assert "\n" not in message
