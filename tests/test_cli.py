@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from failgraph.cli import main
-
-from .otlp_file import TRACE, event, process, reported, seen, span, write
+from otlp_file import TRACE, event, process, reported, seen, span, write
 
 OTHER_TRACE = "abcdef" + "0" * 26
 CLEAN_TRACE = "c" * 32

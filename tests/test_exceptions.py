@@ -36,7 +36,6 @@ from failgraph import (
 )
 from failgraph.ids import new_event_id
 
-
 law = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A law holds on a slow machine too."""
 

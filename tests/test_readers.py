@@ -20,8 +20,7 @@ from failgraph.losses import Loss
 from failgraph.readers import Reading, Trace, read, spans
 from failgraph.readers.trace import HopRecord
 from failgraph.view import list_row, show_row
-
-from .otlp_file import (
+from otlp_file import (
     CLIENT,
     CONSUMER,
     INTERNAL,

@@ -14,8 +14,7 @@ import pytest
 from failgraph.cli import main
 from failgraph.readers import Trace, read
 from failgraph.view import list_line, tree_lines
-
-from .otlp_file import (
+from otlp_file import (
     PREFIX,
     SERVER,
     TRACE,

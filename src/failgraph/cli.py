@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from failgraph.errors import ConfigError, SourceError
 from failgraph.settings import checked
@@ -25,17 +25,33 @@ WRONG_USE: Final = 2
 NO_SOURCE: Final = 3
 """The source cannot be read, holds no trace, or not that trace."""
 
+_MAX_DIGITS = 200_000
+"""Digits of an exit code that is still printed; the codec reads no longer one."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Shows what it complains of as every other message is shown."""
+
+    def error(self, message: str) -> NoReturn:
+        from failgraph.view.neutral import neutral
+
+        super().error(neutral(message, 2000))
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    arguments = _parser().parse_args(argv)
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(_MAX_DIGITS)
     try:
+        arguments = _parser().parse_args(argv)
         checked(os.environ)
         command: Callable[[argparse.Namespace], int] = arguments.command
-        return command(arguments)
+        code = command(arguments)
+        sys.stdout.flush()
+        return code
     except ConfigError as error:
         for problem in error.problems:
             _say(problem)
@@ -53,8 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="failgraph")
+def _parser() -> _Parser:
+    parser = _Parser(prog="failgraph")
     parser.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     parser.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -101,17 +117,18 @@ def _print(
     wanted = getattr(arguments, "trace_id", None)
     traces = reading.traces
     if wanted is not None:
-        traces = [trace for trace in traces if trace.trace_id == wanted.lower().zfill(32)]
-        if not traces:
+        wanted = wanted.lower().zfill(32)
+        if wanted not in reading.trace_ids:
             raise SourceError(
-                f"{arguments.source} holds no failures of trace {wanted}; `failgraph list {arguments.source}` names the"
-                f" {len(reading.traces)} of its {reading.trace_count} traces that have some"
+                f"{arguments.source} does not hold trace {wanted}; `failgraph list {arguments.source}` names the"
+                f" {len(reading.traces)} of its {_traces(reading.trace_count)} that have failures"
             )
+        traces = [trace for trace in traces if trace.trace_id == wanted]
     for trace in traces:
         for line in [json.dumps(row(trace))] if arguments.json else lines(trace):
             print(line)
     if not traces:
-        _say(f"no failures in {reading.trace_count} {'trace' if reading.trace_count == 1 else 'traces'}")
+        _say(f"no failures in {_traces(1 if wanted else reading.trace_count)}")
     for line in loss_lines(reading.losses):
         _say(line)
     lost = bool(reading.losses) or any(trace.losses for trace in traces)
@@ -125,6 +142,10 @@ def _demo(arguments: argparse.Namespace) -> int:
         _say(f"the demo needs {error.name}; install it with: pip install 'failgraph[demo]'")
         return WRONG_USE
     return run(arguments.out)
+
+
+def _traces(count: int) -> str:
+    return f"{count} {'trace' if count == 1 else 'traces'}"
 
 
 def _say(line: str) -> None:

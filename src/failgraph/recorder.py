@@ -223,9 +223,9 @@ def record(
     the failure does not say itself: a foreign exception needs a boundary (or the setting `FAILGRAPH_BOUNDARY`) and a
     kind (or one that its type stands for); its reason is by default its text.
 
-    The event goes on `span`, else on the span where the exception was made, else on the current one or the hop's; where
-    that does not record any more, on a failure span in the same trace. `own` makes it the own failure of the current hop
-    unless another one escapes. `deferred` only queues it: for signal handlers and finalizers.
+    The event goes on `span`, else on the span where the exception was made, else on the current one, else on the
+    hop's; where that does not record any more, on a failure span in the same trace. `own` makes it the own failure of
+    the current hop unless another one escapes. `deferred` only queues it: for signal handlers and finalizers.
 
     The result says where it is; the id is that of the outermost failure.
     """

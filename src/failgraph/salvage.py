@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from failgraph.kinds import OTHER
 from failgraph.losses import Loss, LossKind
 from failgraph.records import DETAILS_OF, FailureBoundary, FailureEvent, FailureStage, SdkErrorDetails
-from failgraph.text import bounded_id, cut, safe_str, well_formed
+from failgraph.text import ID_LENGTH, bounded_id, cut, safe_str, well_formed
 
 _STAGES = frozenset(get_args(FailureStage))
 
@@ -85,12 +85,12 @@ def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | No
 
 
 def _text(name: str, value: object, limit: int, lose: Any) -> str:
+    if not isinstance(value, str):
+        lose("unknown_field", name)
     text = well_formed(safe_str(value))
     if limit and len(text) > limit:
-        if name.endswith("_id"):
-            return bounded_id(text)
         lose("text_cut", name)
-        text = cut(text, limit)
+        text = bounded_id(text) if limit == ID_LENGTH else cut(text, limit)
     return text
 
 

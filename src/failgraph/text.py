@@ -42,6 +42,7 @@ def bounded_id(text: str) -> str:
 def safe_str(value: object) -> str:
     """`str(value)`, or a note of its type where that itself fails."""
     try:
-        return value if type(value) is str else str(value)
+        # Of an enum that is a str its value, not its name.
+        return str.__str__(value) if isinstance(value, str) else str(value)
     except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
         return f"<unprintable {type(value).__name__}>"

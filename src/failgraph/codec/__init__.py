@@ -1,6 +1,7 @@
 """How a record looks as attributes, and back: the only place that knows. Pure: no I/O, no clock, no SDK.
 
-`decode(*encode_report(report)) == (report, ())` for every valid report whose text is valid UTF-8.
+`decode(*encode_report(report))[0] == report` for every valid report whose text is valid UTF-8; the losses then name
+at the most the kinds that fit no name pattern.
 """
 
 from failgraph.codec.decode import Decoded, assemble, decode, decode_event

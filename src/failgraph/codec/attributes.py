@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from failgraph.semconv import CAUSE_SPAN_ID, CAUSE_TRACE_ID, CHUNK_BYTES, PREFIX, REST
+from failgraph.text import well_formed
 
 Value = str | bool | int | tuple[str, ...]
 Attributes = dict[str, Value]
@@ -33,10 +34,12 @@ def _chunks(text: str, characters: int) -> list[str]:
     return chunks
 
 
-def int_attribute(value: int) -> int | str:
-    """`value`, as decimal text where it does not fit into 64 bits."""
+def int_attributes(key: str, value: int, value_length: int | None) -> Attributes:
+    """`value` under `key`, as decimal text where it does not fit into 64 bits."""
+    if -(2**63) <= value < 2**63:
+        return {key: value}
     # Through Decimal, since int has a limit on the digits that it prints and reads.
-    return value if -(2**63) <= value < 2**63 else str(Decimal(value))
+    return text_attributes(key, str(Decimal(value)), value_length)
 
 
 def read_int(value: object) -> int | None:
@@ -51,11 +54,11 @@ def read_int(value: object) -> int | None:
 
 
 def read_text(attributes: Mapping[str, object], key: str) -> str | None:
-    """The whole text under `key`; None where it or its beginning is missing or no text."""
+    """The whole text under `key`, in valid UTF-8; None where it or its beginning is missing or no text."""
     first, rest = attributes.get(key), attributes.get(key + REST, ())
     if not isinstance(first, str) or not isinstance(rest, (list, tuple)):
         return None
-    return "".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first
+    return well_formed("".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first)
 
 
 def text_bytes(attributes: Mapping[str, object]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from failgraph import graph, semconv
@@ -11,8 +11,10 @@ from failgraph.kinds import fits_pattern
 from failgraph.losses import Loss, Losses
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.salvage import boundary_of, salvage
+from failgraph.text import ID_LENGTH, well_formed
 
 _TEXT = {
+    "boundary": semconv.BOUNDARY,
     "failure_kind": semconv.KIND,
     "failure_reason": semconv.REASON,
     "stage": semconv.STAGE,
@@ -22,8 +24,25 @@ _TEXT = {
     "attempt_id": semconv.ATTEMPT_ID,
     "exception_type": semconv.EXCEPTION_TYPE,
 }
+_FOREIGN_TEXT = {"exception_type": semconv.FOREIGN_TYPE, "message": semconv.FOREIGN_MESSAGE}
 _DETAILS = {FailureBoundary.SANDBOX: semconv.SANDBOX, FailureBoundary.MODEL: semconv.MODEL}
-_INTEGERS = frozenset({"exit_code"})
+_OTHERS = frozenset(
+    {
+        semconv.ID,
+        semconv.HTTP_STATUS,
+        semconv.FOREIGN_HTTP_STATUS,
+        semconv.DETAILS,
+        semconv.CAUSE_TRACE_ID,
+        semconv.CAUSE_SPAN_ID,
+        semconv.SEQ,
+        semconv.TEXT_BYTES,
+        semconv.REMOTE,
+        semconv.LATE,
+    }
+)
+_KNOWN = frozenset({*_TEXT.values(), *_FOREIGN_TEXT.values(), *_OTHERS})
+_UNREADABLE = object()
+"""Stands for a value of a type that was never written, so that it is named and left out."""
 
 
 class Decoded(NamedTuple):
@@ -52,13 +71,14 @@ def decode_event(attributes: Mapping[str, object]) -> Decoded:
     else:
         event, found = salvage(event_id, _fields(attributes))
         losses.extend(found)
-        losses.extend(_orphans(event_id, attributes))
+        losses.extend(_unread(event_id, attributes, event))
         if seq is None:
             # The first that a limit takes: others, numbers among them, may have gone with it.
             losses.append(Loss("attribute_missing", f"{semconv.SEQ} of {event_id}"))
-        losses.extend(_cut(event_id, attributes, present, attribute_gone=bool(losses)))
-        if event is not None and not fits_pattern(event.failure_kind):
-            losses.append(Loss("unknown_kind", f"{event.failure_kind} of {event_id}"))
+        losses.extend(_cut(event_id, attributes, present, losses))
+        kind = read_text(attributes, semconv.KIND)
+        if kind and not fits_pattern(kind):
+            losses.append(Loss("unknown_kind", f"{kind} of {event_id}"))
     return Decoded(
         event_id,
         event,
@@ -72,57 +92,79 @@ def decode_event(attributes: Mapping[str, object]) -> Decoded:
 
 def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
     fields: dict[str, Any] = {field: read_text(attributes, key) for field, key in _TEXT.items()}
-    boundary = boundary_of(read_text(attributes, semconv.BOUNDARY))
-    fields["boundary"] = boundary
-    fields["http_status"] = _number(attributes.get(semconv.HTTP_STATUS))
-    foreign = {
-        "exception_type": read_text(attributes, semconv.FOREIGN_TYPE),
-        "message": read_text(attributes, semconv.FOREIGN_MESSAGE),
-        "http_status": _number(attributes.get(semconv.FOREIGN_HTTP_STATUS)),
-    }
+    fields["http_status"] = _number(attributes, semconv.HTTP_STATUS)
+    foreign = {field: read_text(attributes, key) for field, key in _FOREIGN_TEXT.items()}
+    foreign["http_status"] = _number(attributes, semconv.FOREIGN_HTTP_STATUS)
     if any(value is not None for value in foreign.values()):
         fields["foreign_error"] = foreign
-    for owner, prefix in _DETAILS.items():
+    boundary = boundary_of(fields["boundary"])
+    prefix = _DETAILS.get(boundary) if boundary is not None else None
+    if boundary is not None and prefix is not None:
         details = _details(attributes, prefix)
-        if details or attributes.get(semconv.DETAILS) == owner.value:
+        if details or attributes.get(semconv.DETAILS) == boundary.value:
             fields["details"] = details
     return fields
 
 
-def _number(value: object) -> object:
-    # What is no integer goes on as it is, so that salvage names it.
-    number = read_int(value)
-    return value if number is None else number
+def _number(attributes: Mapping[str, object], key: str) -> Any:
+    """The integer under `key`; None where there is none, and something that salvage refuses where it is no integer."""
+    if key not in attributes:
+        return None
+    text = read_text(attributes, key)
+    number = read_int(attributes[key] if text is None else text)
+    return _UNREADABLE if number is None else number
 
 
 def _details(attributes: Mapping[str, object], prefix: str) -> dict[str, object]:
-    keys = (key for key in attributes if key.startswith(prefix) and not key.endswith(semconv.REST))
     details: dict[str, object] = {}
-    for key in keys:
-        name = key[len(prefix) :]
-        text = read_text(attributes, key)
-        details[name] = _number(attributes[key]) if name in _INTEGERS or text is None else text
+    for key in attributes:
+        if key.startswith(prefix) and not key.endswith(semconv.REST):
+            name, text = key[len(prefix) :], read_text(attributes, key)
+            if name == "exit_code":
+                details[name] = _number(attributes, key)
+            elif text is not None:
+                details[name] = text
+            else:
+                details[name] = attributes[key] if isinstance(attributes[key], bool) else _UNREADABLE
     return details
 
 
-def _orphans(event_id: str, attributes: Mapping[str, object]) -> list[Loss]:
-    """Continuations whose beginning is gone."""
-    rests = (key for key in attributes if key.startswith(semconv.PREFIX) and key.endswith(semconv.REST))
-    gone = (key.removesuffix(semconv.REST) for key in rests)
-    return [
-        Loss("attribute_missing", f"{key} of {event_id}") for key in gone if not isinstance(attributes.get(key), str)
-    ]
+def _unread(event_id: str, attributes: Mapping[str, object], event: FailureEvent | None) -> Iterator[Loss]:
+    """What stands there and was not taken: texts of another type, continuations without a beginning, unknown names."""
+    own = _DETAILS.get(event.boundary) if event is not None else None
+    for key, value in attributes.items():
+        if not key.startswith(semconv.PREFIX):
+            continue
+        name = key.removesuffix(semconv.REST)
+        if name in _TEXT.values() or name in _FOREIGN_TEXT.values():
+            if read_text(attributes, name) is None:
+                yield Loss("attribute_missing", f"{name} of {event_id}")
+        elif name != key and name not in attributes:
+            yield Loss("attribute_missing", f"{name} of {event_id}")
+        elif _refused(name, value, event):
+            yield Loss("unknown_field", f"{key} of {event_id}")
+        elif name not in _KNOWN and (own is None or not name.startswith(own)):
+            yield Loss("unknown_field", f"{key[:200]} of {event_id}")
 
 
-def _cut(event_id: str, attributes: Mapping[str, object], present: int, *, attribute_gone: bool) -> list[Loss]:
+def _refused(key: str, value: object, event: FailureEvent | None) -> bool:
+    """Whether a mark says something that it cannot say."""
+    if key in (semconv.REMOTE, semconv.LATE):
+        return not isinstance(value, bool)
+    if key == semconv.DETAILS:
+        return event is None or event.details is None or value != event.boundary.value
+    return False
+
+
+def _cut(event_id: str, attributes: Mapping[str, object], present: int, losses: Iterable[Loss]) -> list[Loss]:
     """Less text than was written: since `seq` is the first that a limit takes, where it stands a text was cut."""
     written = read_int(attributes.get(semconv.TEXT_BYTES))
     if written is None:
         return [Loss("attribute_missing", f"{semconv.TEXT_BYTES} of {event_id}")]
     if written == present:
         return []
-    what = f"{written - present} of {written} bytes of text of {event_id}"
-    return [Loss("attribute_missing" if attribute_gone else "text_cut", what)]
+    gone = any(loss.kind == "attribute_missing" for loss in losses)
+    return [Loss("attribute_missing" if gone else "text_cut", f"{written - present} bytes of text of {event_id}")]
 
 
 def assemble(
@@ -144,6 +186,9 @@ def assemble(
     missing = dict.fromkeys(key for key in (failure_id, *written) if key is not None and key not in kept)
     losses.extend(Loss("event_missing", key) for key in missing)
     own = failure_id if failure_id in kept else None
+    if own is not None and len(own) > ID_LENGTH:
+        losses.append(Loss("attribute_missing", f"{semconv.REPORT_ID}: {own} is longer than a report can name"))
+        own, omitted = None, True
     return FailureReport(events=kept, failure_id=own, omitted=omitted or bool(missing)), tuple(losses)
 
 
@@ -183,7 +228,7 @@ def decode(
 def report_ids_of(span_attributes: Mapping[str, object]) -> tuple[str, ...]:
     """The ids that a hop wrote down, in its order."""
     ids = span_attributes.get(semconv.REPORT_IDS)
-    return tuple(key for key in ids if isinstance(key, str)) if isinstance(ids, (list, tuple)) else ()
+    return tuple(well_formed(key) for key in ids if isinstance(key, str)) if isinstance(ids, (list, tuple)) else ()
 
 
 def better(one: Decoded, other: Decoded) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import graph, semconv
-from failgraph.codec.attributes import Attributes, int_attribute, text_attributes, text_bytes
+from failgraph.codec.attributes import Attributes, int_attributes, text_attributes, text_bytes
 from failgraph.kinds import OTHER, fits_pattern
 from failgraph.records import FailureEvent, FailureReport, SandboxFailureDetails
 
@@ -114,8 +114,10 @@ def _details(event: FailureEvent, length: int | None) -> Iterator[Attributes]:
     for name, value in present.items():
         if isinstance(value, str):
             yield text_attributes(prefix + name, value, length)
+        elif isinstance(value, bool):
+            yield {prefix + name: value}
         else:
-            yield {prefix + name: value if isinstance(value, bool) else int_attribute(value)}
+            yield int_attributes(prefix + name, value, length)
 
 
 def _within(groups: list[Attributes], most: int | None) -> Attributes:
@@ -143,13 +145,14 @@ def report_attributes(seen: Seen, root_span_id: str | None = None, limits: Limit
     groups: list[Attributes] = [{semconv.REPORT_SCHEMA_VERSION: semconv.SCHEMA_VERSION}]
     if seen.failure_id is not None:
         groups.append(text_attributes(semconv.REPORT_ID, seen.failure_id, length))
+    if seen.omitted or not fits:
+        # Before the ids: a list that is not whole must never stand without saying so.
+        groups.append({semconv.REPORT_OMITTED: True})
     if fits:
         groups.append({semconv.REPORT_IDS: tuple(seen.events)})
-    if seen.omitted or not fits:
-        groups.append({semconv.REPORT_OMITTED: True})
     if root is not None:
         groups.append(text_attributes(semconv.REPORT_ROOT_ID, root, length))
-        if fits and root_span_id is not None:
+        if fits and root_span_id is not None and (length is None or len(root_span_id) <= length):
             groups.append({semconv.REPORT_ROOT_SPAN_ID: root_span_id})
         groups.append(text_attributes(semconv.REPORT_ROOT_KIND, seen.events[root].failure_kind, length))
     groups.append({semconv.REPORT_COUNT: seen.total})

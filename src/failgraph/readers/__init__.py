@@ -27,10 +27,15 @@ class Reading(NamedTuple):
 
     traces: list[Trace]
     """Those with failures, by start."""
-    trace_count: int
-    """How many traces there are, with and without failures."""
+    trace_ids: frozenset[str]
+    """Of all traces, with and without failures."""
     losses: Losses
     """What of the source could not be read at all."""
+
+    @property
+    def trace_count(self) -> int:
+        """How many traces there are, with and without failures."""
+        return len(self.trace_ids)
 
 
 def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> Iterator[SpanRecord]:
@@ -64,4 +69,4 @@ def read(source: str | os.PathLike[str]) -> Reading:
             spans_by_id = kept[span.trace_id]
             known = spans_by_id.get(span.span_id)
             spans_by_id[span.span_id] = span if known is None else known.or_fuller(span)
-    return Reading(traces_of(kept), len(seen), tuple(losses))
+    return Reading(traces_of(kept), frozenset(seen), tuple(losses))

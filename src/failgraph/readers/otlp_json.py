@@ -13,16 +13,17 @@ from failgraph import semconv
 from failgraph.losses import Loss
 from failgraph.readers.span import EventRecord, SpanRecord, Value
 
+_DECIMAL = re.compile(r"-?[0-9]{1,20}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _KINDS = ("", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
-_SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue")
+_SCALARS = ("stringValue", "boolValue", "doubleValue")
 
 
 def spans_of(document: object, line: int, losses: list[Loss]) -> Iterator[SpanRecord]:
     """The spans of one `TracesData` or `ExportTraceServiceRequest`; one without usable ids goes into `losses`."""
     for resource_spans in _list(_dict(document).get("resourceSpans")):
         resource = _dict(_dict(resource_spans).get("resource"))
-        process = hash(json.dumps(resource.get("attributes"), sort_keys=True))
+        process = _fingerprint(resource.get("attributes"))
         service = _attributes(resource.get("attributes"), frozenset({"service.name"})).get("service.name")
         for scope_spans in _list(_dict(resource_spans).get("scopeSpans")):
             for span in _list(_dict(scope_spans).get("spans")):
@@ -31,6 +32,14 @@ def spans_of(document: object, line: int, losses: list[Loss]) -> Iterator[SpanRe
                     losses.append(Loss("bad_line", f"line {line}: a span without a usable id"))
                 else:
                     yield record
+
+
+def _fingerprint(attributes: object) -> int:
+    """A number that is equal for equal resources; of what a resource says nothing else is kept."""
+    try:
+        return hash(json.dumps(attributes, sort_keys=True))
+    except RecursionError:
+        return 0
 
 
 def _span(span: Mapping[str, object], service: str, process: int) -> SpanRecord | None:
@@ -73,10 +82,13 @@ def _value(value: object) -> Value:
     fields = _dict(value)
     array = fields.get("arrayValue")
     if isinstance(array, dict):
-        return [_value(item) for item in _list(array.get("values"))]
+        return [_scalar(_dict(item)) for item in _list(array.get("values"))]
+    return _scalar(fields)
+
+
+def _scalar(fields: Mapping[str, object]) -> Value:
     if "intValue" in fields:
-        number = fields["intValue"]
-        return number if isinstance(number, int) else _int(number)
+        return _integer(fields["intValue"])
     return next((fields[name] for name in _SCALARS if name in fields), None)
 
 
@@ -89,9 +101,13 @@ def _id(value: object, length: int) -> str | None:
 
 def _int(value: object) -> int:
     """A 64-bit integer, given as a number or as text; 0 for anything else."""
-    if isinstance(value, str) and len(value) <= 20 and value.lstrip("-").isdecimal():
+    return _integer(value) or 0
+
+
+def _integer(value: object) -> int | None:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64 else None
 
 
 def _dict(value: object) -> Mapping[str, object]:

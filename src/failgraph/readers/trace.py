@@ -59,7 +59,8 @@ class Trace:
     """The span without a parent; None where that is missing."""
     service: str
     start_unix_nano: int
-    duration_nano: int
+    duration_nano: int | None
+    """From the first start to the last end; None where no span has ended."""
     report: FailureReport
     failures: Mapping[str, FailureRecord]
     """By event id, earliest first; a cause in another trace too, with its chain."""
@@ -114,8 +115,6 @@ def _failures(spans: Iterable[SpanRecord], losses: list[Loss]) -> dict[str, Fail
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
                 chosen[decoded.event_id] = FailureRecord(decoded.event, span, event.time_unix_nano, decoded)
-    for failure in chosen.values():
-        losses.extend(failure.decoded.losses)
     return chosen
 
 
@@ -128,8 +127,10 @@ def _trace(
 ) -> Trace:
     hops = _hops(spans)
     written = dict.fromkeys(key for hop in hops.values() for key in report_ids_of(hop.span.attributes))
-    named = {key: everywhere[key] for key in written if key in everywhere}
-    failures = dict(sorted(_with_causes({**named, **own}, everywhere).items(), key=_order))
+    # Everywhere, so that of a peer's copy here and the original in another trace it is the original.
+    named = {key: everywhere[key] for key in (*written, *own) if key in everywhere}
+    failures = dict(sorted(_with_causes(named, everywhere).items(), key=_order))
+    losses.extend(loss for failure in failures.values() for loss in failure.decoded.losses)
     root = _root(spans)
     failure_id = read_text(root.attributes, semconv.REPORT_ID) if root is not None else None
     events = {key: failure.event for key, failure in failures.items()}
@@ -140,14 +141,16 @@ def _trace(
     _place(own, spans, hops)
     root_ids = report_ids_of(root.attributes) if root is not None else ()
     causes = {key: event.cause_id for key, event in report.events.items()}
-    wrote = root is not None and semconv.REPORT_IDS in root.attributes
+    # Without the own failure, or the list, what was recovered cannot be told.
+    wrote = root is not None and semconv.REPORT_IDS in root.attributes and report.failure_id == failure_id
     start = min(span.start_unix_nano for span in spans.values())
+    end = max(span.end_unix_nano for span in spans.values())
     return Trace(
         trace_id=trace_id,
         root=root,
         service=(root or min(spans.values(), key=lambda span: span.start_unix_nano)).service,
         start_unix_nano=start,
-        duration_nano=max(max(span.start_unix_nano, span.end_unix_nano) for span in spans.values()) - start,
+        duration_nano=max(0, end - start) if end else None,
         report=report,
         failures=failures,
         hops=tuple(_shown(hops)),
@@ -228,8 +231,14 @@ def _report_of(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureR
         return None
     ids = report_ids_of(span.attributes)
     own_id = read_text(span.attributes, semconv.REPORT_ID)
-    omitted = span.attributes.get(semconv.REPORT_OMITTED) is True or semconv.REPORT_IDS not in span.attributes
-    return assemble({key: events[key] for key in ids if key in events}, own_id, ids, omitted)[0]
+    return assemble({key: events[key] for key in ids if key in events}, own_id, ids, _says_omitted(span))[0]
+
+
+def _says_omitted(span: SpanRecord) -> bool:
+    """Whether the hop wrote a report that was not whole: it says so, or its list of ids found no place."""
+    attributes = span.attributes
+    listed = semconv.REPORT_IDS in attributes or semconv.REPORT_SCHEMA_VERSION not in attributes
+    return attributes.get(semconv.REPORT_OMITTED) is True or not listed
 
 
 def _place(
@@ -243,7 +252,7 @@ def _place(
             own_hop.failures.append(key)
         cut = False
         for hop in _hops_above(own_hop):
-            cut = cut or (hop.report is not None and hop.report.omitted)
+            cut = cut or _says_omitted(hop.span)
             if hop.report is None or key not in hop.report.events:
                 hop.unreported[key] = "late" if failure.decoded.late else "cut" if cut else "no_reply"
 

@@ -57,6 +57,7 @@ def tree_lines(trace: Trace) -> Iterator[str]:
         yield f"root cause: #{numbers[trace.root_cause]} {_name(trace, trace.root_cause)}"
     yield f"{'offset':>{_COLUMN}} {'duration':>{_COLUMN}}"
     yield from _hop_tree(trace, numbers)
+    yield from _without_hop(trace, numbers)
     yield from _elsewhere(trace, numbers)
     yield from loss_lines(trace.losses)
 
@@ -75,14 +76,12 @@ def _hop_tree(trace: Trace, numbers: Mapping[str, int]) -> Iterator[str]:
     shown = {id(hop) for hop in trace.hops}
     for hop in trace.hops:
         inner.setdefault(id(hop.parent) if id(hop.parent) in shown else 0, []).append(hop)
-    stack: list[tuple[HopRecord | None, HopRecord | str, str, str]] = [
-        (None, hop, "", "") for hop in reversed(inner.get(0, []))
-    ]
+    stack: list[tuple[HopRecord | None, HopRecord | str, str, str]] = []
+    stack += ((None, hop, "", "") for hop in reversed(inner.get(0, [])))
     while stack:
         above, item, branch, stem = stack.pop()
         if isinstance(item, str):
-            if above is not None:
-                yield from _failure_lines(trace, above, item, numbers, branch, stem)
+            yield from _failure_lines(trace, above, item, numbers, branch, stem)
             continue
         span = item.span
         name = f"{branch}{neutral(span.name, 80)} [{neutral(span.service, 40)}]"
@@ -97,11 +96,11 @@ def _hop_tree(trace: Trace, numbers: Mapping[str, int]) -> Iterator[str]:
 
 
 def _failure_lines(
-    trace: Trace, hop: HopRecord, key: str, numbers: Mapping[str, int], branch: str, stem: str
+    trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str, int], branch: str, stem: str
 ) -> Iterator[str]:
     failure = trace.failures[key]
     what = [f"{branch}#{numbers[key]} {_name(trace, key)}"]
-    if failure.span is not hop.span and not failure.span.is_failure_span:
+    if (hop is None or failure.span is not hop.span) and not failure.span.is_failure_span:
         what.append(f"on {neutral(failure.span.name, 80)}")
     what += _marks(trace, hop, key)
     offset = failure.time_unix_nano - trace.start_unix_nano
@@ -113,7 +112,7 @@ def _failure_lines(
         cause = trace.failures[cause_id].span
         delay = duration(cause_delay_nano(trace, key))
         where = neutral(cause.name, 80)
-        if cause.service != hop.span.service:
+        if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
         yield _line(
             None, "", f"{stem}   caused by #{numbers[cause_id]} {_name(trace, cause_id)}, {delay} before, on {where}"
@@ -122,19 +121,27 @@ def _failure_lines(
         yield _line(None, "", f"{stem}   caused by {neutral(failure.event.cause_id, 128)}, which is not here")
 
 
-def _marks(trace: Trace, hop: HopRecord, key: str) -> list[str]:
+def _marks(trace: Trace, hop: HopRecord | None, key: str) -> list[str]:
     marks = []
     if key == trace.report.failure_id:
         marks.append("(own failure of the trace)")
-    elif hop.report is not None and hop.report.failure_id == key:
+    elif hop is not None and hop.report is not None and hop.report.failure_id == key:
         marks.append("(own failure)")
     if trace.recovered is not None and key in trace.recovered:
         marks.append("(recovered)")
-    if key in hop.unreported:
+    if hop is not None and key in hop.unreported:
         marks.append(f"(unreported: {hop.unreported[key]})")
     if trace.failures[key].decoded.remote:
         marks.append("(remote copy)")
     return marks
+
+
+def _without_hop(trace: Trace, numbers: Mapping[str, int]) -> Iterator[str]:
+    """Failures above which the file holds no hop: their parents are lost, or form a ring."""
+    placed = {key for hop in trace.hops for key in hop.failures}
+    for key, failure in trace.failures.items():
+        if key not in placed and failure.span.trace_id == trace.trace_id:
+            yield from _failure_lines(trace, None, key, numbers, "", "")
 
 
 def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[str]:
