@@ -16,10 +16,36 @@ SOURCE = Path(failgraph.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 FLOW = [
-    "diagnostics", "text", "ids", "graph", "errors", "losses", "kinds", "records", "salvage", "settings", "context",
-    "chain", "exceptions", "observation", "semconv", "codec", "hoplog", "index", "placement", "recorder", "hops",
-    "processor", "flushing", "readers", "view", "demo", "cli", "__main__",
-]  # fmt: skip
+    "diagnostics",
+    "text",
+    "ids",
+    "graph",
+    "errors",
+    "losses",
+    "kinds",
+    "records",
+    "salvage",
+    "settings",
+    "context",
+    "chain",
+    "pickling",
+    "exceptions",
+    "observation",
+    "semconv",
+    "codec",
+    "hoplog",
+    "index",
+    "placement",
+    "recorder",
+    "hops",
+    "processor",
+    "flushing",
+    "readers",
+    "view",
+    "demo",
+    "cli",
+    "__main__",
+]
 """Each module imports only what stands before it."""
 
 SDK = {"placement", "processor", "demo"}

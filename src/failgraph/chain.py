@@ -8,7 +8,7 @@ ring of causes ends where it meets itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from failgraph.records import FailureBoundary
 from failgraph.salvage import boundary_of
@@ -18,6 +18,13 @@ BoundaryFor = Callable[[BaseException], "FailureBoundary | None"]
 
 RECORDED_ID = "_failgraph_event_id"
 """Attribute of a foreign exception that was recorded as a failure: its event id; text, so that it pickles anywhere."""
+
+
+CARRIED_CAUSE = "_carried_cause"
+"""Attribute of a failure that came out of a pickle: its explicit cause, which a process pool overwrites."""
+
+_REMOTE_TRACEBACKS = ("_RemoteTraceback", "RemoteTraceback")
+"""What `concurrent.futures` and `multiprocessing` put in place of the cause of what a worker raised."""
 
 
 class Observed(NamedTuple):
@@ -40,9 +47,26 @@ def recorded_id(error: BaseException) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def attribute(error: object, name: str) -> Any:
+    """An attribute of an exception of somebody else's; None where it is absent, or where asking raises."""
+    try:
+        return getattr(error, name, None)
+    except Exception:  # noqa: BLE001 - a property of the user's may raise anything
+        return None
+
+
+def explicit_cause(error: BaseException) -> BaseException | None:
+    """The `__cause__` of `error`; where a process pool has put its traceback there, the one that was there before."""
+    cause = error.__cause__
+    if type(cause).__name__ in _REMOTE_TRACEBACKS:
+        carried = attribute(error, CARRIED_CAUSE)
+        return carried if isinstance(carried, BaseException) else None
+    return cause
+
+
 def members(error: BaseException) -> tuple[BaseException, ...]:
     """The members of an exception group; empty for any other exception."""
-    found = getattr(error, "exceptions", None)
+    found = attribute(error, "exceptions")
     if isinstance(found, (tuple, list)) and all(isinstance(member, BaseException) for member in found):
         return tuple(found)
     return ()
@@ -50,10 +74,9 @@ def members(error: BaseException) -> tuple[BaseException, ...]:
 
 def foreign_status(error: BaseException) -> int | None:
     """The HTTP status that a foreign error carries, under the names that SDKs use for it."""
-    holders = (error, getattr(error, "response", None))
-    for holder in holders:
+    for holder in (error, attribute(error, "response")):
         for name in ("status_code", "status", "http_status", "code"):
-            value = getattr(holder, name, None)
+            value = attribute(holder, name)
             if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
                 return int(value)
     return None
@@ -61,7 +84,15 @@ def foreign_status(error: BaseException) -> int | None:
 
 def named_boundary(error: BaseException) -> FailureBoundary | None:
     """The boundary that the failure `error` names itself."""
-    return boundary_of(getattr(error, "boundary", None))
+    return boundary_of(_said(error, "boundary"))
+
+
+def _said(error: BaseException, name: str) -> Any:
+    """What a failure says of itself; Gym's own class may say it only in its record."""
+    value = attribute(error, name)
+    if value is None and attribute(error, "event_id") is None:
+        return attribute(attribute(error, "to_record")(), name)
+    return value
 
 
 def _counts(error: BaseException, boundary_for: BoundaryFor) -> bool:
@@ -74,7 +105,7 @@ def _explicit(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error
-        error = error.__cause__
+        error = explicit_cause(error)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
@@ -124,10 +155,10 @@ def cause_of(error: BaseException, boundary_for: BoundaryFor) -> tuple[BaseExcep
     """What caused `error`: the next failure of its explicit chain, and the nearest foreign exception before it."""
 
     def counts(found: BaseException) -> bool:
-        return _counts(found, boundary_for) or recorded_id(found) is not None
+        return found is not error and (_counts(found, boundary_for) or recorded_id(found) is not None)
 
     foreign: BaseException | None = None
-    for here in _explicit(error.__cause__):
+    for here in _explicit(explicit_cause(error)):
         if here is error:
             break
         if counts(here):
@@ -150,8 +181,9 @@ def _entries(error: BaseException, boundary_for: BoundaryFor) -> Iterator[BaseEx
         seen.add(id(here))
         if _counts(here, boundary_for):
             yield here
-        if here.__cause__ is not None:
-            stack.append(here.__cause__)
+        cause = explicit_cause(here)
+        if cause is not None:
+            stack.append(cause)
         stack.extend(reversed(members(here)))
 
 
@@ -176,5 +208,5 @@ def observed(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
 
 def event_id(error: BaseException) -> str | None:
     """The event id of a failure exception, or of a foreign one that was recorded as a failure."""
-    value = getattr(error, "event_id", None) if is_failure(error) else recorded_id(error)
+    value = _said(error, "event_id") if is_failure(error) else recorded_id(error)
     return value if isinstance(value, str) else None

@@ -5,18 +5,20 @@ Only explicit causes count: `__cause__`, never `__context__`.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import Self
 
-from failgraph import context
+from failgraph import context, pickling
 from failgraph.chain import (
+    CARRIED_CAUSE,
     BoundaryFor,
     Observed,
+    attribute,
     cause_of,
     event_id,
+    explicit_cause,
     foreign_status,
     named_boundary,
     observed,
@@ -31,6 +33,7 @@ from failgraph.salvage import boundary_of, fields_of, salvage
 from failgraph.settings import current
 from failgraph.text import bounded_id, cut, safe_str, well_formed
 
+_Failure = TypeVar("_Failure", bound="NgFailureEvent")
 _FIELDS = tuple(name for name in FailureEvent.model_fields if name != "event_id")
 
 
@@ -103,8 +106,9 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self.exception_type = exception_type
         self.details = details
         self.cause_id = cause_id
-        if event_id:
-            self.event_id = bounded_id(well_formed(safe_str(event_id)))
+        given = "" if event_id is None else well_formed(safe_str(event_id))
+        if given:
+            self.event_id = bounded_id(given)
 
     def __str__(self) -> str:
         reason = safe_str(self.failure_reason)
@@ -132,12 +136,17 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         return error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _blank, (type(self),), (_own_state(self), _cause_state(self))
+        return _blank, (type(self),), pickling.flatten(self, _state)
 
-    def __setstate__(self, state: tuple[dict[str, Any], list[Any]]) -> None:  # type: ignore[override]
-        own, causes = state
-        _restore(self, own)
-        _restore_causes(self, causes)
+    def __copy__(self) -> Self:
+        copied = _restored(type(self).__new__(type(self)), _state(self) or {})
+        copied.__cause__ = explicit_cause(self)
+        return copied
+
+    def __setstate__(self, nodes: list[pickling.Node]) -> None:  # type: ignore[override]
+        if nodes[0].failure is not None:
+            _restored(self, nodes[0].failure[1])
+        pickling.restore(self, nodes, _made)
 
 
 def remembered(error: NgFailureEvent) -> tuple[context.Birth | None, bool, set[int]]:
@@ -175,10 +184,11 @@ def sdk_error_details(error: BaseException) -> SdkErrorDetails:
 
     The message is the error's own `message` where it has one, since `str()` of an SDK error can hold request data.
     """
-    own = getattr(error, "message", None)
+    own = attribute(error, "message")
     message = well_formed(own if isinstance(own, str) else safe_str(error))
+    name = error.exception_type if isinstance(error, pickling.LostCauseError) else type(error).__name__ or "Exception"
     return SdkErrorDetails(
-        exception_type=cut(well_formed(type(error).__name__), 256),
+        exception_type=cut(well_formed(name), 256),
         message=cut(message, 2000),
         http_status=foreign_status(error),
     )
@@ -234,67 +244,20 @@ def _blank(cls: type[NgFailureEvent]) -> NgFailureEvent:
     return cls.__new__(cls)
 
 
-def _own_state(error: NgFailureEvent) -> dict[str, Any]:
+def _state(error: BaseException) -> dict[str, Any] | None:
+    if not isinstance(error, NgFailureEvent):
+        return None
     # The place is of this process, and so is where the failure was written.
-    state = {**vars(error), "_birth": None, "_written": set()}
-    return {"args": error.args, "vars": state, "suppress": error.__suppress_context__}
+    own = {**vars(error), "_birth": None, "_written": set(), CARRIED_CAUSE: None}
+    return {"args": error.args, "vars": own, "suppress": error.__suppress_context__}
 
 
-def _restore(error: NgFailureEvent, state: dict[str, Any]) -> None:
+def _restored(error: _Failure, state: dict[str, Any]) -> _Failure:
     error.args = state["args"]
     vars(error).update(state["vars"])
     error.__suppress_context__ = state["suppress"]
+    return error
 
 
-def _cause_state(error: NgFailureEvent) -> list[Any]:
-    """The explicit causes as flat data: pickle drops `__cause__`, and a long chain must not recurse.
-
-    A foreign cause travels as bytes of its own, so that one that cannot be rebuilt there costs no more than itself.
-    The last item is an index into the list (-1 is the failure itself) where the causes form a ring.
-    """
-    states: list[Any] = []
-    seen: dict[int, int] = {id(error): -1}
-    cause = error.__cause__
-    while cause is not None:
-        if id(cause) in seen:
-            return [*states, seen[id(cause)]]
-        seen[id(cause)] = len(states)
-        if isinstance(cause, NgFailureEvent):
-            states.append((type(cause), _own_state(cause)))
-        else:
-            states.append((_pickled(cause), type(cause).__name__, cut(safe_str(cause), 2000)))
-        cause = cause.__cause__
-    return states
-
-
-def _restore_causes(error: BaseException, states: list[Any]) -> None:
-    made: list[BaseException] = []
-    for state in states:
-        if isinstance(state, int):
-            cause = error if state < 0 else made[state]
-        elif isinstance(state[0], type):
-            cause = _blank(state[0])
-            _restore(cause, state[1])
-        else:
-            cause = _unpickled(*state)
-        (made[-1] if made else error).__cause__ = cause
-        made.append(cause)
-
-
-class LostCauseError(Exception):
-    """Stands for a foreign exception that could not cross a process border; its text is the type and the message."""
-
-
-def _pickled(error: BaseException) -> bytes | None:
-    try:
-        return pickle.dumps(error)
-    except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
-        return None
-
-
-def _unpickled(data: bytes | None, name: str, message: str) -> BaseException:
-    try:
-        error = pickle.loads(data) if data is not None else None
-    except Exception:  # noqa: BLE001 - likewise
-        error = None
-    return error if isinstance(error, BaseException) else LostCauseError(f"{name}: {message}")
+def _made(cls: type[BaseException], state: dict[str, Any]) -> BaseException:
+    return _restored(_blank(cls), state) if issubclass(cls, NgFailureEvent) else cls()

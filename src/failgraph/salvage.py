@@ -7,6 +7,7 @@ event read back from a backend.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -35,8 +36,8 @@ _LENGTHS: dict[type[BaseModel], dict[str, int]] = {
 def boundary_of(value: object) -> FailureBoundary | None:
     """The boundary that `value` names (ours, Gym's own, or its text), or None."""
     try:
-        return FailureBoundary(getattr(value, "value", value))
-    except ValueError:
+        return FailureBoundary(value.value if isinstance(value, Enum) else str.__str__(value))
+    except Exception:  # noqa: BLE001 - anything may be handed in as a boundary, and none of it may raise
         return None
 
 
@@ -61,27 +62,33 @@ def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | No
     if boundary is None:
         lose("attribute_missing", "boundary")
         return None, losses
-    kept: dict[str, Any] = {"event_id": event_id, "boundary": boundary, "failure_kind": OTHER}
+    kept: dict[str, Any] = {"event_id": event_id, "boundary": boundary}
     for name, value in fields.items():
         if name in ("event_id", "boundary") or value is None:
             continue
-        if name not in FailureEvent.model_fields:
-            lose("unknown_field", name[:80])
-        elif name == "details":
-            kept[name] = _details(boundary, value, lose)
-        elif name == "foreign_error":
-            kept[name] = _part(SdkErrorDetails, value, lose)
-        elif name == "http_status":
-            kept[name] = _status(value, lose)
-        elif name == "stage":
-            kept[name] = _stage(value, lose)
-        else:
-            kept[name] = _text(name, value, _LENGTHS[FailureEvent][name], lose)
-    if not kept["failure_kind"]:
+        try:
+            kept[name] = _field(boundary, name, value, lose)
+        except Exception:  # noqa: BLE001 - an object of the user's may raise whatever it is asked
+            lose("unknown_field", name)
+    if not kept.get("failure_kind"):
         kept["failure_kind"] = OTHER
-    if kept["failure_kind"] == OTHER and fields.get("failure_kind") != OTHER:
         lose("attribute_missing", "failure_kind")
-    return FailureEvent(**kept), losses
+    return FailureEvent(**{name: value for name, value in kept.items() if value is not None}), losses
+
+
+def _field(boundary: FailureBoundary, name: str, value: object, lose: Any) -> Any:
+    """The value of a field of an event, as it fits the schema; None where it does not."""
+    if name not in FailureEvent.model_fields:
+        return lose("unknown_field", safe_str(name)[:80])
+    if name == "details":
+        return _details(boundary, value, lose)
+    if name == "foreign_error":
+        return _part(SdkErrorDetails, value, lose)
+    if name == "http_status":
+        return _status(value, lose)
+    if name == "stage":
+        return _stage(value, lose)
+    return _text(name, value, _LENGTHS[FailureEvent][name], lose)
 
 
 def _text(name: str, value: object, limit: int, lose: Any) -> str:
@@ -123,7 +130,7 @@ def _part(model: type[BaseModel], value: object, lose: Any) -> BaseModel | None:
         if part is None:
             continue
         if name not in model.model_fields:
-            lose("unknown_field", name[:80])
+            lose("unknown_field", safe_str(name)[:80])
         elif name == "http_status":
             kept[name] = _status(part, lose)
         elif limit := _LENGTHS[model][name]:

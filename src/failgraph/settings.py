@@ -55,13 +55,13 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
     values: dict[str, str] = {}
     for name in sorted(name for name in environ if name.startswith(PREFIX)):
         if name not in CHOICES:
-            problems.append(f"{_shown(name)} is no setting{_did_you_mean(name)}")
+            problems.append(f"{ascii(name[:80])[1:-1]} is no setting{_did_you_mean(name)}")
             continue
         value = environ[name].strip().lower()
         if value in CHOICES[name]:
             values[name] = value
         elif value:
-            problems.append(f"{name}={_shown(environ[name])!r} is not one of {', '.join(CHOICES[name])}")
+            problems.append(f"{name}={ascii(environ[name][:80])} is not one of {', '.join(CHOICES[name])}")
     boundary = values.get(BOUNDARY)
     settings = Settings(
         enabled={"true": True, "false": False}.get(values.get(ENABLED, "")),
@@ -92,7 +92,3 @@ def current() -> Settings:
 def _did_you_mean(name: str) -> str:
     close = difflib.get_close_matches(name, CHOICES, n=1)
     return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(CHOICES)}"
-
-
-def _shown(text: str) -> str:
-    return ascii(text[:80])[1:-1]
