@@ -308,7 +308,7 @@ def test_the_members_of_a_group_are_recorded(tracer, exporter):
 
 
 def test_a_copy_from_elsewhere_is_marked_remote(tracer, exporter):
-    """A failure rebuilt from a report was observed elsewhere: written as a copy, and no cause's place is known by it."""
+    """A failure rebuilt from a report was observed elsewhere: written as a copy, which is no cause's place."""
     remote = failgraph.rebuild_failure(failgraph.failure_report_for(failure("from_elsewhere")))
     with tracer.start_as_current_span("work"):
         effect = failure()

@@ -91,8 +91,16 @@ def _said(error: BaseException, name: str) -> Any:
     """What a failure says of itself; Gym's own class may say it only in its record."""
     value = attribute(error, name)
     if value is None and attribute(error, "event_id") is None:
-        return attribute(attribute(error, "to_record")(), name)
+        return attribute(record_of(error), name)
     return value
+
+
+def record_of(error: BaseException) -> object:
+    """The record that a failure of Gym's own class makes of itself; None where it makes none."""
+    try:
+        return error.to_record()  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001 - another version of Gym's may raise anything
+        return None
 
 
 def _counts(error: BaseException, boundary_for: BoundaryFor) -> bool:
@@ -155,8 +163,10 @@ def cause_of(error: BaseException, boundary_for: BoundaryFor) -> tuple[BaseExcep
     """What caused `error`: the next failure of its explicit chain, and the nearest foreign exception before it."""
 
     def counts(found: BaseException) -> bool:
-        return found is not error and (_counts(found, boundary_for) or recorded_id(found) is not None)
+        known = _counts(found, boundary_for) or recorded_id(found) is not None
+        return known and event_id(found) != own_id
 
+    own_id = event_id(error)
     foreign: BaseException | None = None
     for here in _explicit(explicit_cause(error)):
         if here is error:
@@ -171,34 +181,37 @@ def cause_of(error: BaseException, boundary_for: BoundaryFor) -> tuple[BaseExcep
     return None, foreign
 
 
-def _entries(error: BaseException, boundary_for: BoundaryFor) -> Iterator[BaseException]:
-    """Every failure in the explicit chain of `error` and in the groups on it, outermost first."""
+def _entries(error: BaseException, boundary_for: BoundaryFor) -> dict[str, BaseException]:
+    """Every failure in the explicit chain of `error` and in the groups on it, by event id, outermost first."""
     stack, seen = [error], set()
+    found: dict[str, BaseException] = {}
     while stack:
         here = stack.pop()
         if id(here) in seen:
             continue
         seen.add(id(here))
         if _counts(here, boundary_for):
-            yield here
+            found.setdefault(event_id(here) or "", here)
         cause = explicit_cause(here)
         if cause is not None:
             stack.append(cause)
         stack.extend(reversed(members(here)))
+    return found
 
 
 def observed(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
-    """Every failure that `error` is or carries, causes before effects."""
-    found = {id(entry): entry for entry in _entries(error, boundary_for)}
-    ordered: dict[int, Observed] = {}
-    for entry in found.values():
-        path: dict[int, Observed] = {}
-        here: BaseException | None = entry
-        while here is not None and id(here) in found and id(here) not in ordered and id(here) not in path:
-            cause, foreign = cause_of(here, boundary_for)
-            path[id(here)] = Observed(here, event_id(cause) if cause is not None else None, foreign)
-            here = cause
-        if here is not None and id(here) in path:
+    """Every failure that `error` is or carries, once an event id, causes before effects."""
+    found = _entries(error, boundary_for)
+    ordered: dict[str, Observed] = {}
+    for entry in found:
+        path: dict[str, Observed] = {}
+        here: str | None = entry
+        while here is not None and here in found and here not in ordered and here not in path:
+            cause, foreign = cause_of(found[here], boundary_for)
+            cause_id = event_id(cause) if cause is not None else None
+            path[here] = Observed(found[here], cause_id, foreign)
+            here = cause_id
+        if here in path:
             last = list(path)[-1]
             # The edge that closes a ring is left out.
             path[last] = path[last]._replace(cause_id=None)

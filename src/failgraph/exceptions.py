@@ -23,6 +23,7 @@ from failgraph.chain import (
     named_boundary,
     observed,
     outermost,
+    record_of,
 )
 from failgraph.diagnostics import count, guard
 from failgraph.graph import chain, closing_edges
@@ -130,7 +131,8 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     def from_record(cls, record: FailureEvent) -> NgFailureEvent:
         """The exception that `record` describes, observed elsewhere: a copy, never counted as a new failure."""
         fields = {name: getattr(record, name) for name in _FIELDS}
-        error = cls(**fields, event_id=record.event_id)
+        error = cls(**fields)
+        error.event_id = record.event_id
         error._birth = None
         error._remote = True
         return error
@@ -166,7 +168,7 @@ def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
         fields = {name: value for name in _FIELDS if (value := getattr(node.error, name, None)) is not None}
         own_id = node.error.event_id
     else:
-        fields = fields_of(node.error.to_record())  # type: ignore[attr-defined]
+        fields = fields_of(record_of(node.error)) or {name: attribute(node.error, name) for name in _FIELDS}
         own_id = bounded_id(well_formed(safe_str(event_id(node.error))))
     fields["boundary"] = boundary_for(node.error)
     if node.cause_id is not None:

@@ -61,7 +61,7 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         if value in CHOICES[name]:
             values[name] = value
         elif value:
-            problems.append(f"{name}={ascii(environ[name][:80])} is not one of {', '.join(CHOICES[name])}")
+            problems.append(f"{name}={environ[name][:80]!a} is not one of {', '.join(CHOICES[name])}")
     boundary = values.get(BOUNDARY)
     settings = Settings(
         enabled={"true": True, "false": False}.get(values.get(ENABLED, "")),

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
-from failgraph.readers.files import Found, documents
+from failgraph.readers.json_documents import BadLines, Found, json_documents
 from failgraph.readers.otlp_json import spans_of
+from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
+from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
 from failgraph.readers.trace import FailureRecord, HopRecord, Trace, traces_of
 
 __all__ = ["EventRecord", "FailureRecord", "HopRecord", "Reading", "SpanRecord", "Trace", "read", "spans"]
-
-Source = "str | os.PathLike[str]"
 
 
 class Reading(NamedTuple):
@@ -39,34 +39,68 @@ class Reading(NamedTuple):
 
 
 def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> Iterator[SpanRecord]:
-    """Each span of an OTLP JSON file (lines, or one document), with the attributes that failgraph needs and no others.
+    """Each span of a source, with the attributes that failgraph needs and no others.
 
-    What cannot be read is added to `losses`, by line. Raises SourceError where the file cannot be opened, or holds no
-    trace at all.
+    `source` is a file, or `-` for standard input: OTLP JSON (lines, one document or several, over many lines or not) or
+    OTLP protobuf (plain, or the Collector's length-prefixed messages), each also in gzip. What cannot be read is
+    added to `losses`. Raises SourceError where it cannot be opened, is compressed otherwise, or holds no trace at all.
     """
-    losses = [] if losses is None else losses
-    found = Found()
-    for line, document in documents(source, found, losses):
-        for span in spans_of(document, line, losses):
-            found.spans += 1
-            yield span
-    if not found.spans:
-        raise SourceError(f"{os.fspath(source)} holds no trace; {found.instead()}")
+    with opened(source) as file:
+        yield from _spans(file, source, [] if losses is None else losses, None)
 
 
-def read(source: str | os.PathLike[str]) -> Reading:
-    """The traces of `source` that hold failures, and how many there are in all. Raises SourceError as `spans` does."""
+def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Reading:
+    """The traces of `source` that hold failures, and the ids of all. Raises SourceError as `spans` does.
+
+    `progress` is told how many bytes of how many have been read.
+    """
     losses: list[Loss] = []
     seen: set[str] = set()
     failing: set[str] = set()
-    for span in spans(source, losses):
-        seen.add(span.trace_id)
-        if span.tells_of_failures:
-            failing.add(span.trace_id)
-    kept: dict[str, dict[str, SpanRecord]] = {trace_id: {} for trace_id in failing}
-    for span in spans(source) if failing else ():
-        if span.trace_id in kept:
-            spans_by_id = kept[span.trace_id]
-            known = spans_by_id.get(span.span_id)
-            spans_by_id[span.span_id] = span if known is None else known.or_fuller(span)
+    with opened(source) as file:
+        for span in _spans(file, source, losses, _half(progress, 0)):
+            seen.add(span.trace_id)
+            if span.tells_of_failures:
+                failing.add(span.trace_id)
+        kept: dict[str, dict[str, SpanRecord]] = {trace_id: {} for trace_id in failing}
+        for span in _spans(file, source, [], _half(progress, 1)) if failing else ():
+            if span.trace_id in kept:
+                spans_by_id = kept[span.trace_id]
+                known = spans_by_id.get(span.span_id)
+                spans_by_id[span.span_id] = span if known is None else known.or_fuller(span)
     return Reading(traces_of(kept), frozenset(seen), tuple(losses))
+
+
+def _half(progress: Progress | None, which: int) -> Progress | None:
+    return None if progress is None else lambda done, size: progress(which * size + done, 2 * size)
+
+
+def _spans(
+    file: IO[bytes], source: str | os.PathLike[str], losses: list[Loss], progress: Progress | None
+) -> Iterator[SpanRecord]:
+    """One pass over the whole of `file`."""
+    found = Found()
+    bad = BadLines(found, losses)
+    try:
+        for span in _forms(file, source, found, bad, progress):
+            found.spans += 1
+            yield span
+    except UNPACK_ERRORS:
+        found.damaged = True
+        bad.add("the gzip data is damaged, or ends early")
+    bad.close()
+    if not found.spans:
+        raise SourceError(f"{name_of(source)} holds no trace; {found.instead()}")
+
+
+def _forms(
+    file: IO[bytes], source: str | os.PathLike[str], found: Found, bad: BadLines, progress: Progress | None
+) -> Iterator[SpanRecord]:
+    head = unpacked(file, source, None).read(HEAD)
+    stream = unpacked(file, source, progress)
+    if looks_like_protobuf(head):
+        found.protobuf = True
+        yield from protobuf_spans(stream, head, bad)
+    else:
+        for line, document in json_documents(stream, found, bad):
+            yield from spans_of(document, line, bad)

@@ -10,6 +10,9 @@ from failgraph import semconv
 Value = object
 """str, bool, int, float, or a list of them."""
 
+KINDS = ("", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+"""The kinds of spans, by OTLP's numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:

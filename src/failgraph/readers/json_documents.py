@@ -1,0 +1,180 @@
+"""A stream of text as JSON documents: one a line, one in all, or several, printed over many lines or not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from failgraph.losses import Loss
+
+_MAX_BAD_LINES = 20
+"""Broken lines that are named one by one; the rest are counted in one loss."""
+_MAX_LINE = 1 << 29
+"""Bytes of one document at most; a longer one is left out and said."""
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_BOM = b"\xef\xbb\xbf"
+_SIGNALS = {"logs": "logs", "metrics": "metrics", "profiles": "profiles", "spans": "traces"}
+
+
+@dataclass(slots=True)
+class Found:
+    """What a source turned out to hold; for the message where that is no trace."""
+
+    spans: int = 0
+    documents: int = 0
+    bad: int = 0
+    signals: frozenset[str] = frozenset()
+    protobuf: bool = False
+    damaged: bool = False
+
+    def see(self, document: object) -> None:
+        """Count a JSON document."""
+        self.documents += 1
+        if isinstance(document, dict):
+            names = (str(key).lower().replace("_", "").removeprefix("resource") for key in document)
+            self.signals |= {_SIGNALS[name] for name in names if name in _SIGNALS}
+
+    def instead(self) -> str:
+        """What it holds instead, in a sentence."""
+        if self.damaged:
+            return "its gzip data is damaged"
+        if self.protobuf:
+            return "it looks like protobuf, but holds no spans with ids"
+        if not self.documents and not self.bad:
+            return "it is empty"
+        if not self.documents:
+            return f"none of its {self.bad} lines is JSON; give OTLP JSON or OTLP protobuf"
+        bad = f" and {self.bad} lines that are no JSON" if self.bad else ""
+        with_what = f" with {' and '.join(sorted(self.signals))}" if self.signals else " of another kind"
+        return f"it holds {self.documents} JSON document{'' if self.documents == 1 else 's'}{with_what}{bad}"
+
+
+class BadLines:
+    """Broken lines of one pass: the first few are named, the rest counted."""
+
+    def __init__(self, found: Found, losses: list[Loss]) -> None:
+        self._found = found
+        self._losses = losses
+        self._unnamed = 0
+
+    def add(self, where: str) -> None:
+        """A line, or what stands for one, that cannot be read."""
+        self._found.bad += 1
+        if self._found.bad <= _MAX_BAD_LINES:
+            self._losses.append(Loss("bad_line", where))
+        else:
+            self._unnamed += 1
+
+    def close(self) -> None:
+        """Count those that were not named."""
+        if self._unnamed:
+            self._losses.append(Loss("bad_line", f"{self._unnamed} more that cannot be read"))
+
+
+def json_documents(stream: IO[bytes], found: Found, bad: BadLines) -> Iterator[tuple[int, object]]:
+    """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
+    pending = _Pending(bad)
+    for number, line in _numbered(stream, bad):
+        documents = None if pending and not line.startswith((b"{", b"[")) else _parsed(line)
+        if documents is not None and pending and not _is_whole(documents):
+            documents = None
+        if documents is None:
+            pending.add(number, line)
+            if not pending.complete():
+                continue
+            number, documents = pending.take()
+        else:
+            pending.drop()
+        for document in documents:
+            found.see(document)
+            yield number, document
+    pending.drop()
+
+
+def _numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, without a byte-order mark."""
+    number = 0
+    while line := stream.readline(_MAX_LINE):
+        number += 1
+        if len(line) == _MAX_LINE and not line.endswith(b"\n"):
+            bad.add(f"line {number} is longer than {_MAX_LINE} bytes")
+            while (rest := stream.readline(_MAX_LINE)) and not rest.endswith(b"\n"):
+                pass
+            continue
+        line = line.removeprefix(_BOM) if number == 1 else line
+        if line.strip():
+            yield number, line
+
+
+class _Pending:
+    """Lines that only together may be a document."""
+
+    def __init__(self, bad: BadLines) -> None:
+        self._bad = bad
+        self._lines: list[bytes] = []
+        self._first = 0
+        self._size = 0
+        self._depth = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def add(self, number: int, line: bytes) -> None:
+        """One more line."""
+        if not self._lines:
+            self._first, self._depth, self._size = number, 0, 0
+        self._lines.append(line)
+        self._size += len(line)
+        # A JSON string cannot hold a raw line feed, so brackets can be counted line by line.
+        bare = _STRING.sub(b"", line)
+        self._depth += bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
+
+    def complete(self) -> bool:
+        """Whether its brackets are closed, or it grows past all measure."""
+        return self._depth <= 0 or self._size > _MAX_LINE
+
+    def take(self) -> tuple[int, list[object]]:
+        """The documents that the lines are; none where they are broken."""
+        documents = _parsed(b"".join(self._lines))
+        if documents is None:
+            self.drop()
+            return self._first, []
+        self._lines = []
+        return self._first, documents
+
+    def drop(self) -> None:
+        """Give the lines up as broken."""
+        if self._lines:
+            last = self._first + len(self._lines) - 1
+            self._bad.add(
+                f"line {self._first} is no JSON" if len(self._lines) == 1 else f"lines {self._first} to {last}"
+            )
+        self._lines = []
+
+
+def _is_whole(documents: list[object]) -> bool:
+    """Whether a line that parses inside a broken document is a document of its own rather than a part of that one."""
+    keys = {str(key).replace("_", "").lower() for each in documents if isinstance(each, dict) for key in each}
+    return bool(keys & {"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches", "trace"})
+
+
+def _parsed(text: bytes) -> list[object] | None:
+    """The documents that `text` is, one behind the other; None where it is broken."""
+    try:
+        return [json.loads(text)]
+    except RecursionError:
+        return None
+    except ValueError:
+        pass
+    documents, decoder, rest = [], json.JSONDecoder(), text.decode("utf-8", "surrogateescape").strip()
+    while rest:
+        try:
+            document, end = decoder.raw_decode(rest)
+        except (ValueError, RecursionError):
+            return None
+        documents.append(document)
+        rest = rest[end:].lstrip()
+    return documents
