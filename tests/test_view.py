@@ -13,7 +13,7 @@ import pytest
 
 from failgraph.cli import main
 from failgraph.readers import Trace, read
-from failgraph.view import list_line, tree_lines
+from failgraph.view import list_line as list_parts, picture, plain, plain_lines
 from otlp_file import (
     PREFIX,
     SERVER,
@@ -28,6 +28,14 @@ from otlp_file import (
 )
 
 MS = 1_000_000
+
+
+def tree_of(trace: Trace) -> list[str]:
+    return list(plain_lines(picture(trace)))
+
+
+def line_of(trace: Trace) -> str:
+    return plain(list_parts(trace))
 
 
 @pytest.fixture
@@ -87,7 +95,7 @@ def kinds_in(lines: list[str]) -> list[str]:
 
 def test_each_failure_stands_in_the_tree_once(one: Callable[..., Trace]) -> None:
     """Every failure has one line of its own; a shared cause is referred to by its number."""
-    lines = list(tree_lines(one(*rollout())))
+    lines = list(tree_of(one(*rollout())))
     assert sorted(kinds_in(lines)) == ["agent_run_error", "judge_failed", "provider_oom_killed", "session_lost"]
     number = {match[2]: match[1] for line in lines if (match := re.search(r"[├└]─ (#\d+) \w+ (\w+)", line))}
     causes = [line for line in lines if "caused by" in line]
@@ -99,7 +107,7 @@ def test_each_failure_stands_in_the_tree_once(one: Callable[..., Trace]) -> None
 
 def test_offsets_and_durations_are_those_of_the_file(one: Callable[..., Trace]) -> None:
     """A hop's line begins with its offset from the trace's start and its duration, a failure's with its offset."""
-    lines = list(tree_lines(one(*rollout())))
+    lines = list(tree_of(one(*rollout())))
 
     def line(text: str) -> list[str]:
         return next(
@@ -119,14 +127,14 @@ def test_offsets_and_durations_are_those_of_the_file(one: Callable[..., Trace]) 
 
 def test_a_cause_is_told_with_its_place(one: Callable[..., Trace]) -> None:
     """A cause's line names the span where it was observed, and the service where that is another."""
-    causes = [line for line in tree_lines(one(*rollout())) if "caused by" in line]
+    causes = [line for line in tree_of(one(*rollout())) if "caused by" in line]
     assert sum(" on exec" in line for line in causes) == 2
     assert sum("POST /run [agent server]" in line for line in causes) == 1
 
 
 def test_recovered_and_own_are_told_apart(one: Callable[..., Trace]) -> None:
     """The recovered failure is marked so, the own failures are marked so, and nothing else is."""
-    lines = list(tree_lines(one(*rollout())))
+    lines = list(tree_of(one(*rollout())))
     assert kinds_in([line for line in lines if "(recovered)" in line]) == ["session_lost"]
     assert sorted(kinds_in([line for line in lines if "(own failure" in line])) == ["agent_run_error", "judge_failed"]
 
@@ -134,17 +142,17 @@ def test_recovered_and_own_are_told_apart(one: Callable[..., Trace]) -> None:
 def test_the_head_names_what_matters(one: Callable[..., Trace]) -> None:
     """The tree's head and list's line name the trace, the service, the count and the root cause."""
     trace = one(*rollout())
-    head = " ".join(list(tree_lines(trace))[:2])
+    head = " ".join(list(tree_of(trace))[:2])
     for text in (TRACE, "r-17", "gym", "4 failures", "1 recovered", "sandbox provider_oom_killed"):
         assert text in head
     for text in (TRACE, "gym", "4 failures", "1 recovered", "sandbox provider_oom_killed", "2023-11-14T22:13:20Z"):
-        assert text in list_line(trace)
-    assert "\n" not in list_line(trace)
+        assert text in line_of(trace)
+    assert "\n" not in line_of(trace)
 
 
 def test_hops_nest_as_their_spans(one: Callable[..., Trace]) -> None:
     """A hop stands below the hop that called it, its failures below it, by time."""
-    lines = list(tree_lines(one(*rollout())))
+    lines = list(tree_of(one(*rollout())))
     column = {name: next(line for line in lines if name in line).index(name) for name in ("rollout [", "POST /run [")}
     assert column["rollout ["] < column["POST /run ["]
     order = [
@@ -167,14 +175,14 @@ def test_hops_nest_as_their_spans(one: Callable[..., Trace]) -> None:
 )
 def test_a_failure_without_a_hop_is_shown(spans: list[dict[str, Any]], one: Callable[..., Trace]) -> None:
     """A failure that has no hop above it, since spans were lost or are damaged, stands in the tree all the same."""
-    lines = [line for line in tree_lines(one(process(*spans))) if not line.startswith(("root cause", "lost:"))]
+    lines = [line for line in tree_of(one(process(*spans))) if not line.startswith(("root cause", "lost:"))]
     assert sum("session_lost" in line for line in lines) == 1
 
 
 def test_what_is_unknown_or_lost_is_said(one: Callable[..., Trace]) -> None:
     """An unknown duration is a question mark, and each loss is named with its kind."""
     held = span(2, 9, seen(event("e1", cause_id="gone")), name="work", end=None)
-    lines = list(tree_lines(one(process(held))))
+    lines = list(tree_of(one(process(held))))
     assert next(line for line in lines if "work [gym]" in line and "lost" not in line).split()[2] == "?"
     for kind in ("span_missing", "unended", "cause_missing"):
         assert sum(kind in line for line in lines) == 1
@@ -183,7 +191,7 @@ def test_what_is_unknown_or_lost_is_said(one: Callable[..., Trace]) -> None:
 
 def test_many_losses_are_counted(one: Callable[..., Trace]) -> None:
     """However much was lost, the tree stays readable and says how much more there is."""
-    lines = list(tree_lines(one(process(*(span(at, at + 1000, seen(event(str(at)))) for at in range(1, 60))))))
+    lines = list(tree_of(one(process(*(span(at, at + 1000, seen(event(str(at)))) for at in range(1, 60))))))
     lost = [line for line in lines if line.startswith("lost")]
     assert len(lost) < 30
     assert f"{59 - (len(lost) - 1)} more" in lost[-1]
@@ -191,14 +199,14 @@ def test_many_losses_are_counted(one: Callable[..., Trace]) -> None:
 
 def test_unreported_is_marked_with_its_reason(one: Callable[..., Trace]) -> None:
     """A failure that its hop did not report is marked with why."""
-    lines = list(tree_lines(one(process(span(1, None, seen(event("e1"), late=True), attributes=reported())))))
+    lines = list(tree_of(one(process(span(1, None, seen(event("e1"), late=True), attributes=reported())))))
     assert any("unreported: late" in line and "judge_failed" in line for line in lines)
 
 
 def test_deep_trees_are_shown(one: Callable[..., Trace]) -> None:
     """5,000 nested hops are shown without recursion, in lines of bounded length."""
     nested = [span(number, number - 1 or None, kind=SERVER) for number in range(1, 5000)]
-    lines = list(tree_lines(one(process(*nested, span(5000, 4999, seen(event("e1")))))))
+    lines = list(tree_of(one(process(*nested, span(5000, 4999, seen(event("e1")))))))
     assert sum("[gym]" in line for line in lines) == 4999
     assert max(map(len, lines)) < 400
 

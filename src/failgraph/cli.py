@@ -7,11 +7,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, NoReturn
 
 from failgraph.errors import ConfigError, SourceError
+from failgraph.readers import Reading, Trace, read
 from failgraph.settings import checked
+from failgraph.view import list_line, list_row, loss_lines, neutral, picture, plain, plain_lines, show_row
+from failgraph.view.picture import Line, Picture
 
 DONE: Final = 0
 """Done; that a source holds no failures is no error."""
@@ -33,8 +36,6 @@ class _Parser(argparse.ArgumentParser):
     """Shows what it complains of as every other message is shown."""
 
     def error(self, message: str) -> NoReturn:
-        from failgraph.view.neutral import neutral
-
         super().error(neutral(message, 2000))
 
 
@@ -57,8 +58,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             _say(problem)
         return WRONG_USE
     except SourceError as error:
-        from failgraph.view.neutral import neutral
-
         _say(neutral(str(error), 2000))
         return NO_SOURCE
     except BrokenPipeError:
@@ -84,7 +83,7 @@ def _parser() -> _Parser:
     listing = commands.add_parser("list", help="one line for each trace with failures")
     showing = commands.add_parser("show", help="the failure tree of one trace, or of every one with failures")
     for command, action in ((listing, _list), (showing, _show)):
-        command.add_argument("source", metavar="FILE", help="an OTLP JSON file: JSON lines, or one document")
+        command.add_argument("source", metavar="FILE", help="OTLP JSON or protobuf, also gzip; - for standard input")
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
         command.set_defaults(command=action)
@@ -95,27 +94,30 @@ def _parser() -> _Parser:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from failgraph.view import list_line, list_row
-
-    return _print(arguments, lambda trace: [list_line(trace)], list_row)
+    return _print(arguments, _LIST)
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from failgraph.view import show_row, tree_lines
-
-    return _print(arguments, lambda trace: [*tree_lines(trace), ""], show_row)
+    return _print(arguments, _SHOW)
 
 
-def _print(
-    arguments: argparse.Namespace, lines: Callable[..., Iterable[str]], row: Callable[..., dict[str, object]]
-) -> int:
-    """Print what the source holds, as lines or as JSON rows, and say what was lost."""
-    from failgraph.readers import read
-    from failgraph.view.tree import loss_lines
+class _Output(NamedTuple):
+    """How a command shows a trace: as a JSON row, and as a line or as a picture."""
 
-    reading = read(arguments.source)
-    wanted = getattr(arguments, "trace_id", None)
+    row: Callable[[Trace], dict[str, object]]
+    line: Callable[[Trace], Line] | None
+    picture: Callable[[Trace], Picture] | None
+
+
+_LIST = _Output(list_row, list_line, None)
+_SHOW = _Output(show_row, None, picture)
+
+
+def _print(arguments: argparse.Namespace, output: _Output) -> int:
+    """Print what the source holds, and say what was lost."""
+    reading = _read(arguments.source)
     traces = reading.traces
+    wanted = getattr(arguments, "trace_id", None)
     if wanted is not None:
         wanted = wanted.lower().zfill(32)
         if wanted not in reading.trace_ids:
@@ -124,15 +126,49 @@ def _print(
                 f" {len(reading.traces)} of its {_traces(reading.trace_count)} that have failures"
             )
         traces = [trace for trace in traces if trace.trace_id == wanted]
-    for trace in traces:
-        for line in [json.dumps(row(trace))] if arguments.json else lines(trace):
-            print(line)
+    if arguments.json:
+        for trace in traces:
+            print(json.dumps(output.row(trace)))
+    else:
+        _draw(traces, output)
     if not traces:
         _say(f"no failures in {_traces(1 if wanted else reading.trace_count)}")
     for line in loss_lines(reading.losses):
-        _say(line)
+        _say(plain(line))
     lost = bool(reading.losses) or any(trace.losses for trace in traces)
     return FINDING if arguments.strict and lost else DONE
+
+
+def _draw(traces: Sequence[Trace], output: _Output) -> None:
+    """Print traces for people: with rich on a terminal, as plain text elsewhere, the same content."""
+    terminal = _terminal() if sys.stdout.isatty() else None
+    console = terminal.Console() if terminal is not None else None
+    for trace in traces:
+        if output.line is not None:
+            line = output.line(trace)
+            print(plain(line)) if terminal is None else terminal.print_line(console, line)
+        if output.picture is not None:
+            drawn = output.picture(trace)
+            print("\n".join(plain_lines(drawn))) if terminal is None else terminal.print_picture(console, drawn)
+            print()
+
+
+def _read(source: str) -> Reading:
+    """Read a source, with a progress bar where somebody is looking."""
+    terminal = _terminal() if sys.stderr.isatty() else None
+    if terminal is None:
+        return read(source)
+    with terminal.progress_bar(terminal.Console(stderr=True)) as progress:
+        return read(source, progress)
+
+
+def _terminal() -> Any:
+    """The module that draws with rich; None where rich is not installed."""
+    try:
+        from failgraph.view import terminal
+    except ImportError:
+        return None
+    return terminal
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -141,7 +177,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         _say(f"the demo needs {error.name}; install it with: pip install 'failgraph[demo]'")
         return WRONG_USE
-    return run(arguments.out)
+    return run(arguments.out, lambda traces: _draw(traces, _SHOW))
 
 
 def _traces(count: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 
 from opentelemetry.exporter.otlp.json.file import FileSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -17,14 +18,13 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from failgraph.demo.rollouts import ROLLOUTS, drive
 from failgraph.demo.service import serving
 from failgraph.processor import FailureSpanProcessor
-from failgraph.readers import read, spans
+from failgraph.readers import Trace, read, spans
 from failgraph.semconv import ROLLOUT_ID
-from failgraph.view import tree_lines
-from failgraph.view.tree import duration
+from failgraph.view.picture import duration
 
 
-def run(out: str | None) -> int:
-    """Run all rollouts, write their traces to `out`, read it back and print the failure graphs; the exit code."""
+def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
+    """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; the exit code."""
     if out is not None and os.path.exists(out) and os.path.getsize(out):
         print(f"failgraph: {out} is there already; name a new file", file=sys.stderr)
         return 2
@@ -39,7 +39,7 @@ def run(out: str | None) -> int:
                 drive(rollout, url, provider)
     finally:
         provider.shutdown()
-    _print(path)
+    _print(path, draw)
     return 0
 
 
@@ -49,10 +49,9 @@ def _temporary() -> str:
     return path
 
 
-def _print(path: str) -> None:
+def _print(path: str, draw: Callable[[Sequence[Trace]], None]) -> None:
     reading = read(path)
-    for trace in reading.traces:
-        print("\n".join(tree_lines(trace)), end="\n\n")
+    draw(reading.traces)
     failing = {trace.trace_id for trace in reading.traces}
     for span in spans(path):
         if span.trace_id not in failing and span.parent_span_id is None:

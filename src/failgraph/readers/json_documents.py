@@ -149,9 +149,8 @@ class _Pending:
         """Give the lines up as broken."""
         if self._lines:
             last = self._first + len(self._lines) - 1
-            self._bad.add(
-                f"line {self._first} is no JSON" if len(self._lines) == 1 else f"lines {self._first} to {last}"
-            )
+            lines = f"line {self._first} is" if len(self._lines) == 1 else f"lines {self._first} to {last} are"
+            self._bad.add(f"{lines} no JSON")
         self._lines = []
 
 

@@ -24,7 +24,7 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class SpanRecord:
-    """A span; ids in lower-case hex, times in ns since the epoch, an `end_unix_nano` of 0 where it has not ended."""
+    """A span; ids in lower-case hex, times in ns since the epoch, 0 where the source does not say one."""
 
     trace_id: str
     span_id: str
@@ -54,8 +54,8 @@ class SpanRecord:
 
     @property
     def duration_nano(self) -> int | None:
-        """How long it took; None while it has not ended."""
-        return max(0, self.end_unix_nano - self.start_unix_nano) if self.end_unix_nano else None
+        """How long it took; None where it has not ended, or its times say nothing."""
+        return self.end_unix_nano - self.start_unix_nano if 0 < self.start_unix_nano <= self.end_unix_nano else None
 
     def or_fuller(self, other: SpanRecord) -> SpanRecord:
         """Of two copies of one span this one, unless the other has ended where this has not, or holds more."""

@@ -59,6 +59,7 @@ class Trace:
     """The span without a parent; None where that is missing."""
     service: str
     start_unix_nano: int
+    """The first start; 0 where no span says one."""
     duration_nano: int | None
     """From the first start to the last end; None where no span has ended."""
     report: FailureReport
@@ -70,6 +71,10 @@ class Trace:
     recovered: frozenset[str] | None
     """In the root hop's report but not on the chain of its own failure; None where it wrote no report."""
     losses: Losses
+
+    def offset(self, time_unix_nano: int) -> int | None:
+        """From the trace's start, in ns; None where either is unknown."""
+        return time_unix_nano - self.start_unix_nano if time_unix_nano and self.start_unix_nano else None
 
 
 def traces_of(spans: Mapping[str, Mapping[str, SpanRecord]]) -> list[Trace]:
@@ -95,8 +100,12 @@ def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
     for span in spans.values():
         if span.parent_span_id is not None and span.parent_span_id not in spans:
             yield Loss("span_missing", f"{span.parent_span_id}, the parent of {span.name} {span.span_id}")
+        if not span.start_unix_nano:
+            yield Loss("attribute_missing", f"start of {span.name} {span.span_id}")
         if not span.end_unix_nano:
             yield Loss("unended", f"{span.name} {span.span_id}")
+        elif span.end_unix_nano < span.start_unix_nano:
+            yield Loss("unended", f"{span.name} {span.span_id} ends before it starts")
         if span.dropped:
             yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
 
@@ -114,7 +123,10 @@ def _failures(spans: Iterable[SpanRecord], losses: list[Loss]) -> dict[str, Fail
             if rival is not None and not rival.decoded.remote and not decoded.remote:
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
-                chosen[decoded.event_id] = FailureRecord(decoded.event, span, event.time_unix_nano, decoded)
+                time_unix_nano = event.time_unix_nano or span.start_unix_nano
+                chosen[decoded.event_id] = FailureRecord(decoded.event, span, time_unix_nano, decoded)
+                if not event.time_unix_nano:
+                    losses.append(Loss("attribute_missing", f"time of {decoded.event_id}"))
     return chosen
 
 
@@ -143,14 +155,14 @@ def _trace(
     causes = {key: event.cause_id for key, event in report.events.items()}
     # Without the own failure, or the list, what was recovered cannot be told.
     wrote = root is not None and semconv.REPORT_IDS in root.attributes and report.failure_id == failure_id
-    start = min(span.start_unix_nano for span in spans.values())
+    start = min((span.start_unix_nano for span in spans.values() if span.start_unix_nano), default=0)
     end = max(span.end_unix_nano for span in spans.values())
     return Trace(
         trace_id=trace_id,
         root=root,
         service=(root or min(spans.values(), key=lambda span: span.start_unix_nano)).service,
         start_unix_nano=start,
-        duration_nano=max(0, end - start) if end else None,
+        duration_nano=end - start if 0 < start <= end else None,
         report=report,
         failures=failures,
         hops=tuple(_shown(hops)),
@@ -197,6 +209,9 @@ def _hops(spans: Mapping[str, SpanRecord]) -> dict[str, HopRecord]:
     nearest = _nearest(spans, hops)
     for hop in hops.values():
         hop.parent = nearest.get(hop.span.parent_span_id or "")
+    above = {span_id: hop.parent.span.span_id if hop.parent is not None else None for span_id, hop in hops.items()}
+    for span_id in graph.closing_edges(above):
+        hops[span_id].parent = None
     return hops
 
 
@@ -217,10 +232,8 @@ def _nearest(spans: Mapping[str, SpanRecord], hops: Mapping[str, HopRecord]) -> 
 
 
 def _hops_above(hop: HopRecord | None) -> Iterator[HopRecord]:
-    """`hop` and the hops above it; ends where parents form a ring."""
-    seen: set[int] = set()
-    while hop is not None and id(hop) not in seen:
-        seen.add(id(hop))
+    """`hop` and the hops above it."""
+    while hop is not None:
         yield hop
         hop = hop.parent
 

@@ -1,6 +1,8 @@
-"""A failure graph for people (a tree) and for programs (JSON)."""
+"""A failure graph for people (a tree, plain or on a terminal) and for programs (JSON)."""
 
+from failgraph.view.neutral import neutral
+from failgraph.view.picture import list_line, loss_lines, picture
+from failgraph.view.plain import plain, plain_lines
 from failgraph.view.rows import list_row, show_row
-from failgraph.view.tree import list_line, tree_lines
 
-__all__ = ["list_line", "list_row", "show_row", "tree_lines"]
+__all__ = ["list_line", "list_row", "loss_lines", "neutral", "picture", "plain", "plain_lines", "show_row"]

@@ -31,16 +31,19 @@ def loss_rows(losses: Losses) -> list[dict[str, str]]:
 
 
 def cause_delay_nano(trace: Trace, key: str) -> int | None:
-    """From the cause to its effect; None where the failure has no cause."""
+    """From the cause to its effect; None where the failure has no cause, or a time is unknown."""
     cause_id = trace.report.events[key].cause_id
-    return None if cause_id is None else trace.failures[key].time_unix_nano - trace.failures[cause_id].time_unix_nano
+    if cause_id is None:
+        return None
+    effect, cause = trace.failures[key].time_unix_nano, trace.failures[cause_id].time_unix_nano
+    return effect - cause if effect and cause else None
 
 
 def _head(trace: Trace) -> dict[str, Any]:
     root = trace.report.events[trace.root_cause] if trace.root_cause is not None else None
     return {
         "trace_id": trace.trace_id,
-        "start_unix_nano": trace.start_unix_nano,
+        "start_unix_nano": trace.start_unix_nano or None,
         "duration_nano": trace.duration_nano,
         "service": trace.service,
         "root_cause": None
@@ -57,7 +60,7 @@ def _hop(trace: Trace, hop: HopRecord) -> dict[str, Any]:
         "span_id": hop.span.span_id,
         "service": hop.span.service,
         "name": hop.span.name,
-        "offset_nano": hop.span.start_unix_nano - trace.start_unix_nano,
+        "offset_nano": trace.offset(hop.span.start_unix_nano),
         "duration_nano": hop.span.duration_nano,
         "report": None if hop.report is None else hop.report.model_dump(mode="json"),
         "unreported": hop.unreported,
@@ -69,8 +72,8 @@ def _failure(trace: Trace, key: str, failure: FailureRecord) -> dict[str, Any]:
         "trace_id": failure.span.trace_id,
         "span_id": failure.span.span_id,
         "service": failure.span.service,
-        "time_unix_nano": failure.time_unix_nano,
-        "offset_nano": failure.time_unix_nano - trace.start_unix_nano,
+        "time_unix_nano": failure.time_unix_nano or None,
+        "offset_nano": trace.offset(failure.time_unix_nano),
         "placement": failure.placement,
         "cause_delay_nano": cause_delay_nano(trace, key),
         **({"remote": True} if failure.decoded.remote else {}),

@@ -1,0 +1,185 @@
+"""A failure graph as a picture that any output can draw: lines of parts, each with the role that it plays.
+
+The hops stand as a tree next to their latencies; each failure is shown once, under its hop, and referred to by number.
+All text is neutral here, so that no output has to think of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from failgraph.losses import Losses
+from failgraph.readers import Trace
+from failgraph.readers.trace import HopRecord
+from failgraph.semconv import ROLLOUT_ID
+from failgraph.view.neutral import neutral
+from failgraph.view.rows import cause_delay_nano
+
+_MAX_LOSSES = 10
+
+
+class Part(NamedTuple):
+    """A piece of text and its role: `plain`, `quiet`, `name`, `mark`, `own`, `recovered`, `lost`, or a boundary."""
+
+    text: str
+    role: str = "plain"
+
+
+Line = list[Part]
+
+
+@dataclass(slots=True)
+class Node:
+    """A hop or a failure; a hop has a duration."""
+
+    offset: str
+    duration: str
+    line: Line
+    notes: list[Line] = field(default_factory=list)
+    """What is said below it: the reason, the cause."""
+    below: list[Node] = field(default_factory=list)
+
+
+class Picture(NamedTuple):
+    """A whole trace."""
+
+    head: list[Line]
+    nodes: list[Node]
+    tail: list[Line]
+
+
+def duration(nano: int | None) -> str:
+    """A length of time in the unit that reads best; `?` where it is unknown."""
+    if nano is None:
+        return "?"
+    sign, size = ("-", -nano) if nano < 0 else ("", nano)
+    if size < 1_000_000:
+        return f"{sign}{size / 1e3:.0f} µs"
+    return f"{sign}{size / 1e6:.1f} ms" if size < 1_000_000_000 else f"{sign}{size / 1e9:.3f} s"
+
+
+def list_line(trace: Trace) -> Line:
+    """One line on a trace: when, how long, where, how many failures, and the root cause."""
+    start = datetime.fromtimestamp(trace.start_unix_nano // 1_000_000_000, tz=timezone.utc)
+    line = [
+        Part(trace.trace_id, "name"),
+        Part(f"  {start:%Y-%m-%dT%H:%M:%SZ}" if trace.start_unix_nano else "  " + "?".ljust(20), "quiet"),
+        Part(f"  {duration(trace.duration_nano):>10}"),
+        Part(f"  {neutral(trace.service, 40)}  {_outcome(trace)}"),
+    ]
+    if trace.root_cause is not None:
+        line += [Part("  root cause "), *_name(trace, trace.root_cause)]
+    if trace.losses:
+        line.append(Part(f"  {_many(len(trace.losses), 'loss', 'losses')}", "lost"))
+    return line
+
+
+def picture(trace: Trace) -> Picture:
+    """The whole failure graph of a trace."""
+    numbers = {key: number for number, key in enumerate(trace.failures, 1)}
+    rollout = trace.root.attributes.get(ROLLOUT_ID) if trace.root is not None else None
+    title = [neutral(trace.service, 40), duration(trace.duration_nano), _outcome(trace)]
+    if isinstance(rollout, str):
+        title.insert(0, f"rollout {neutral(rollout, 80)}")
+    head = [[Part("trace "), Part(trace.trace_id, "name"), Part(" · " + " · ".join(title))]]
+    if trace.root_cause is not None:
+        head.append([Part(f"root cause: #{numbers[trace.root_cause]} "), *_name(trace, trace.root_cause)])
+    placed = {key for hop in trace.hops for key in hop.failures}
+    # Failures above which the file holds no hop: their parents are lost, or form a ring.
+    here = [key for key, failure in trace.failures.items() if failure.span.trace_id == trace.trace_id]
+    orphans = [_failure(trace, None, key, numbers) for key in here if key not in placed]
+    return Picture(head, [*_hops(trace, numbers), *orphans], [*_elsewhere(trace, numbers), *loss_lines(trace.losses)])
+
+
+def loss_lines(losses: Losses) -> Iterator[Line]:
+    """What was lost, the first few one by one."""
+    for loss in losses[:_MAX_LOSSES]:
+        yield [Part("lost: ", "lost"), Part(f"{loss.kind}: {neutral(loss.detail)}")]
+    if len(losses) > _MAX_LOSSES:
+        yield [Part("lost: ", "lost"), Part(f"{len(losses) - _MAX_LOSSES} more; --json has all")]
+
+
+def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
+    """The hops with what is below them, by time. Iterative: how deep hops nest is up to the file."""
+    nodes = {id(hop): _hop(trace, hop) for hop in trace.hops}
+    below: dict[int, list[tuple[int, Node]]] = {id(hop): [] for hop in trace.hops}
+    tops: list[Node] = []
+    for hop in trace.hops:
+        below[id(hop)] += [
+            (trace.failures[key].time_unix_nano, _failure(trace, hop, key, numbers)) for key in hop.failures
+        ]
+        if id(hop.parent) in below:
+            below[id(hop.parent)].append((hop.span.start_unix_nano, nodes[id(hop)]))
+        else:
+            tops.append(nodes[id(hop)])
+    for hop in trace.hops:
+        nodes[id(hop)].below = [node for _, node in sorted(below[id(hop)], key=lambda item: item[0])]
+    return tops
+
+
+def _hop(trace: Trace, hop: HopRecord) -> Node:
+    span = hop.span
+    name = [Part(neutral(span.name, 80), "name"), Part(f" [{neutral(span.service, 40)}]", "quiet")]
+    return Node(duration(trace.offset(span.start_unix_nano)), duration(span.duration_nano), name)
+
+
+def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str, int]) -> Node:
+    failure = trace.failures[key]
+    line = [Part(f"#{numbers[key]} "), *_name(trace, key)]
+    if (hop is None or failure.span is not hop.span) and not failure.span.is_failure_span:
+        line.append(Part(f"  on {neutral(failure.span.name, 80)}", "quiet"))
+    line += _marks(trace, hop, key)
+    notes = []
+    if failure.event.failure_reason:
+        notes.append([Part(f"“{neutral(failure.event.failure_reason)}”")])
+    cause_id = trace.report.events[key].cause_id
+    if cause_id is not None:
+        cause = trace.failures[cause_id].span
+        where = neutral(cause.name, 80)
+        if hop is None or cause.service != hop.span.service:
+            where += f" [{neutral(cause.service, 40)}]"
+        after = f", {duration(cause_delay_nano(trace, key))} before, on {where}"
+        notes.append([Part(f"caused by #{numbers[cause_id]} "), *_name(trace, cause_id), Part(after, "quiet")])
+    elif failure.event.cause_id is not None:
+        notes.append([Part(f"caused by {neutral(failure.event.cause_id, 128)}, which is not here", "lost")])
+    return Node(duration(trace.offset(failure.time_unix_nano)), "", line, notes)
+
+
+def _marks(trace: Trace, hop: HopRecord | None, key: str) -> Line:
+    marks = []
+    if key == trace.report.failure_id:
+        marks.append(Part("  (own failure of the trace)", "own"))
+    elif hop is not None and hop.report is not None and hop.report.failure_id == key:
+        marks.append(Part("  (own failure)", "own"))
+    if trace.recovered is not None and key in trace.recovered:
+        marks.append(Part("  (recovered)", "recovered"))
+    if hop is not None and key in hop.unreported:
+        marks.append(Part(f"  (unreported: {hop.unreported[key]})", "mark"))
+    if trace.failures[key].decoded.remote:
+        marks.append(Part("  (remote copy)", "mark"))
+    return marks
+
+
+def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:
+    """Causes that another trace holds."""
+    for key, failure in trace.failures.items():
+        if failure.span.trace_id != trace.trace_id:
+            where = f"{neutral(failure.span.name, 80)} [{neutral(failure.span.service, 40)}]"
+            yield [Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "), *_name(trace, key)]
+
+
+def _name(trace: Trace, key: str) -> Iterable[Part]:
+    event = trace.report.events[key]
+    return Part(event.boundary.value, event.boundary.value), Part(f" {neutral(event.failure_kind, 80)}")
+
+
+def _outcome(trace: Trace) -> str:
+    count = _many(len(trace.report.events), "failure", "failures")
+    return count if not trace.recovered else f"{count}, {len(trace.recovered)} recovered"
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
