@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -18,7 +20,7 @@ from failgraph.hoplog import Logged
 from failgraph.index import Index
 from failgraph.kinds import flag_unknown
 from failgraph.observation import Hints, Observation, Observations, escaping, observe
-from failgraph.records import FailureBoundary, FailureReport
+from failgraph.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.settings import current
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Recorder:
         self.pipelines = placement.Pipelines()
         self._seq = itertools.count()
         self._deferred: SimpleQueue[_Deferred] = SimpleQueue()
+        self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
 
     def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Write `failure` with its causes; see the function `record`."""
@@ -116,6 +119,8 @@ class Recorder:
             # Its own span has ended, but one of the same trace runs here.
             span = now.span
         seq = next(self._seq)
+        for watcher in self.watchers:
+            watcher(event)
         if hop is not None and not hop.closed:
             logged = Logged(event, birth.time_unix_nano, seq)
             hop.log.note(logged, own=own)
@@ -248,6 +253,17 @@ def report_for_trace(span_context: SpanContext) -> FailureReport:
         events, failure_id = _recorder.index.events(span_context.trace_id)
         return FailureReport(events=closed(events), failure_id=failure_id if failure_id in events else None)
     return FailureReport()
+
+
+@contextmanager
+def watching(watcher: Callable[[FailureEvent], None]) -> Iterator[None]:
+    """Tell `watcher` of each failure that is recorded inside the block, as often as it is; for tests."""
+    here = _recorder
+    here.watchers = (*here.watchers, watcher)
+    try:
+        yield
+    finally:
+        here.watchers = tuple(each for each in here.watchers if each is not watcher)
 
 
 def _in_child() -> None:

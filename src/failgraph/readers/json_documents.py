@@ -14,6 +14,8 @@ _MAX_BAD_LINES = 20
 """Broken lines that are named one by one; the rest are counted in one loss."""
 _MAX_LINE = 1 << 29
 """Bytes of one document at most; a longer one is left out and said."""
+_MAX_RETRIES = 20
+"""How many documents without an end are gone behind; what follows the last of them is given up."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _BOM = b"\xef\xbb\xbf"
 _SIGNALS = {"logs": "logs", "metrics": "metrics", "profiles": "profiles", "spans": "traces"}
@@ -76,22 +78,29 @@ class BadLines:
 
 def json_documents(stream: IO[bytes], found: Found, bad: BadLines) -> Iterator[tuple[int, object]]:
     """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
-    pending = _Pending(bad)
-    for number, line in _numbered(stream, bad):
+    lines = _numbered(stream, bad)
+    for _ in range(_MAX_RETRIES):
+        pending = _Pending(bad)
+        for number, document in _documents(lines, pending):
+            found.see(document)
+            yield number, document
+        # A document that never ended has swallowed what stood behind it: go on behind its first line.
+        lines = iter(pending.behind_first())
+    _Pending(bad, list(lines)).drop()
+
+
+def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending) -> Iterator[tuple[int, object]]:
+    for number, line in lines:
         documents = None if pending and not line.startswith((b"{", b"[")) else _parsed(line)
-        if documents is not None and pending and not _is_whole(documents):
-            documents = None
-        if documents is None:
+        if documents is not None and (not pending or _is_whole(documents)):
+            pending.drop()
+            first = number
+        else:
             pending.add(number, line)
             if not pending.complete():
                 continue
-            number, documents = pending.take()
-        else:
-            pending.drop()
-        for document in documents:
-            found.see(document)
-            yield number, document
-    pending.drop()
+            first, documents = pending.take()
+        yield from ((first, document) for document in documents)
 
 
 def _numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
@@ -112,10 +121,9 @@ def _numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
 class _Pending:
     """Lines that only together may be a document."""
 
-    def __init__(self, bad: BadLines) -> None:
+    def __init__(self, bad: BadLines, lines: list[tuple[int, bytes]] | None = None) -> None:
         self._bad = bad
-        self._lines: list[bytes] = []
-        self._first = 0
+        self._lines = lines or []
         self._size = 0
         self._depth = 0
 
@@ -125,8 +133,8 @@ class _Pending:
     def add(self, number: int, line: bytes) -> None:
         """One more line."""
         if not self._lines:
-            self._first, self._depth, self._size = number, 0, 0
-        self._lines.append(line)
+            self._depth = self._size = 0
+        self._lines.append((number, line))
         self._size += len(line)
         # A JSON string cannot hold a raw line feed, so brackets can be counted line by line.
         bare = _STRING.sub(b"", line)
@@ -137,21 +145,27 @@ class _Pending:
         return self._depth <= 0 or self._size > _MAX_LINE
 
     def take(self) -> tuple[int, list[object]]:
-        """The documents that the lines are; none where they are broken."""
-        documents = _parsed(b"".join(self._lines))
+        """The documents that the lines are, and the first line's number; none where they are broken."""
+        first = self._lines[0][0]
+        documents = _parsed(b"".join(line for _, line in self._lines))
         if documents is None:
             self.drop()
-            return self._first, []
         self._lines = []
-        return self._first, documents
+        return first, documents or []
 
     def drop(self) -> None:
         """Give the lines up as broken."""
         if self._lines:
-            last = self._first + len(self._lines) - 1
-            lines = f"line {self._first} is" if len(self._lines) == 1 else f"lines {self._first} to {last} are"
-            self._bad.add(f"{lines} no JSON")
+            first, last = self._lines[0][0], self._lines[-1][0]
+            self._bad.add(f"line {first} is no JSON" if first == last else f"lines {first} to {last} are no JSON")
         self._lines = []
+
+    def behind_first(self) -> list[tuple[int, bytes]]:
+        """Give the first line up as broken; the lines behind it."""
+        _, *rest = self._lines or [(0, b"")]
+        self._lines = self._lines[:1]
+        self.drop()
+        return rest
 
 
 def _is_whole(documents: list[object]) -> bool:

@@ -61,7 +61,7 @@ def _messages(stream: IO[bytes], bad: BadLines, *, framed: bool) -> Iterator[byt
             frame = stream.read(left) if left < _MAX_MESSAGE else b""
             if len(frame) < left:
                 bad.add("the last message is cut off")
-            yield from _fields(_Buffer(frame), bad)
+            yield from _fields(_Buffer(frame), bad if len(frame) == left else None)
         else:
             yield from _fields(stream, bad)
             return
@@ -80,14 +80,16 @@ class _Buffer:
         return found
 
 
-def _fields(stream: Any, bad: BadLines) -> Iterator[bytes]:
+def _fields(stream: Any, bad: BadLines | None) -> Iterator[bytes]:
+    """The bytes of each `ResourceSpans` of a message; with `bad`, what ends early or is no protobuf goes into it."""
     while (tag := _varint(stream)) is not None:
         wire = tag & 7
         if wire == 2:
             length = _varint(stream)
             data = stream.read(length) if length is not None and length < _MAX_MESSAGE else b""
             if length is None or len(data) < length:
-                bad.add("the last message is cut off")
+                if bad is not None:
+                    bad.add("the last message is cut off")
                 return
             if tag == _RESOURCE_SPANS:
                 yield data
@@ -96,7 +98,8 @@ def _fields(stream: Any, bad: BadLines) -> Iterator[bytes]:
         elif wire in (1, 5):
             stream.read(8 if wire == 1 else 4)
         else:
-            bad.add("what follows is no protobuf")
+            if bad is not None:
+                bad.add("what follows is no protobuf")
             return
 
 

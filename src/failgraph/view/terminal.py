@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.text import Text
-from rich.tree import Tree
 
-from failgraph.view.picture import Line, Node, Picture
+from failgraph.view.picture import Line, Picture
+from failgraph.view.plain import Row, columns, rows
 
 STYLES = {
     "plain": "",
@@ -33,6 +33,9 @@ STYLES = {
 }
 """The style of each role: the names of colours only, so that a light and a dark terminal each show their own."""
 
+_NARROWEST = 24
+"""Characters that a line gets at least, however narrow the terminal and however deep the tree."""
+
 _LONG_BYTES = 16 << 20
 """A source from this size on gets a progress bar."""
 
@@ -43,28 +46,24 @@ def print_line(console: Console, line: Line) -> None:
 
 
 def print_picture(console: Console, picture: Picture) -> None:
-    """Print a whole picture."""
+    """Print a whole picture: as plain text has it, with colours, and with long lines wrapped inside the tree."""
     for line in picture.head:
         console.print(_text(line))
-    for node in picture.nodes:
-        console.print(_tree(node))
+    for row in rows(picture):
+        for printed in _wrapped(console, row):
+            console.print(printed, soft_wrap=True)
     for line in picture.tail:
         console.print(_text(line))
 
 
-def _tree(top: Node) -> Tree:
-    tree = Tree(_label(top), guide_style="dim")
-    stack = [(tree, top)]
-    while stack:
-        branch, node = stack.pop()
-        stack.extend((branch.add(_label(below)), below) for below in node.below)
-    return tree
-
-
-def _label(node: Node) -> Text:
-    times = f"{node.offset} +{node.duration}  " if node.duration else f"{node.offset}  "
-    lines = [Text.assemble((times, "dim"), _text(node.line)), *map(_text, node.notes)]
-    return Text("\n").join(lines)
+def _wrapped(console: Console, row: Row) -> Iterator[Text]:
+    """A row in as many lines as the width asks for; those after the first keep the branches of the tree."""
+    left = columns(row)
+    width = max(_NARROWEST, console.width - len(left) - len(row.stem))
+    for number, line in enumerate(_text(row.line).wrap(console, width) or [Text()]):
+        line.rstrip()
+        branch = row.branch if number == 0 else row.stem
+        yield Text.assemble((left if number == 0 else " " * len(left), "dim"), (branch, "dim"), line)
 
 
 def _text(line: Line) -> Text:
@@ -74,12 +73,15 @@ def _text(line: Line) -> Text:
 @contextmanager
 def progress_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
     """What `read` tells its progress to: a bar that is gone when it is done, for long sources only."""
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("reading", total=None, visible=False)
+    progress = Progress(TextColumn("reading"), BarColumn(), DownloadColumn(), console=console, transient=True)
+    task = progress.add_task("reading", total=None)
 
-        def told(done: int, size: int) -> None:
-            if size >= _LONG_BYTES:
-                progress.update(task, completed=done, total=size, visible=True)
+    def told(done: int, size: int) -> None:
+        if size >= _LONG_BYTES:
+            progress.start()
+            progress.update(task, completed=done, total=size)
 
+    try:
         yield told
+    finally:
+        progress.stop()

@@ -1,0 +1,74 @@
+"""The fixture that people's own tests get."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import failgraph
+from failgraph import NgFailureEvent
+
+pytest_plugins = ["pytester"]
+
+
+def failure(kind: str, boundary: str, cause: BaseException | None = None, reason: str = "") -> NgFailureEvent:
+    error = NgFailureEvent(kind, reason, boundary=boundary)
+    error.__cause__ = cause
+    return error
+
+
+def test_the_failures_of_a_test_are_a_tree_to_assert_on(failures, tracer):
+    """Effects first, causes indented below them; a shared cause stands below each of its effects."""
+    shared = failure("transport_timeout", "model", reason="slow")
+    with tracer.start_as_current_span("work"):
+        failgraph.record(failure("agent_run_error", "agent", shared))
+        failgraph.record(failure("verifier_error", "resources_server", shared))
+    assert failures.tree() == [
+        "agent agent_run_error",
+        "  model transport_timeout",
+        "resources_server verifier_error",
+        "  model transport_timeout",
+    ]
+    assert str(failures).splitlines() == failures.tree()
+    assert failures.tree(reasons=True)[1] == "  model transport_timeout: slow"
+
+
+def test_each_failure_is_there_once_with_or_without_a_trace(failures):
+    """Recorded without any span, from another thread, and twice: it is one failure, in order."""
+    error = failure("judge_failed", "resources_server")
+    thread = threading.Thread(target=failgraph.record, args=(error,))
+    thread.start()
+    thread.join()
+    failgraph.record(error)
+    failgraph.record(TimeoutError("slow"), boundary="model")
+    assert (len(failures), failures.kinds) == (2, ["judge_failed", "transport_timeout"])
+    assert [event.boundary.value for event in failures] == ["resources_server", "model"]
+    assert set(failures.report().events) == {event.event_id for event in failures}
+
+
+def test_pytest_finds_the_fixture_by_itself(pytester):
+    """In a project that only has failgraph installed, `failures` is there, and starts empty in each test."""
+    pytester.makepyfile(
+        """
+        import failgraph
+
+        def test_one(failures):
+            failgraph.record(ValueError("x"), boundary="agent", kind="agent_run_error")
+            assert failures.tree() == ["agent agent_run_error"]
+
+        def test_two(failures):
+            assert not failures
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_loading_the_plugin_costs_a_project_nothing():
+    """pytest loads it in every project: it brings neither pydantic nor OpenTelemetry until the fixture is used."""
+
+    script = (
+        "import sys, failgraph.testing; print([n for n in sys.modules if n.startswith(('pydantic', 'opentelemetry'))])"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
