@@ -17,6 +17,12 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
 
 
+def split(python: list[str]) -> tuple[str, str]:
+    """The block that is a test, and the others as one program."""
+    (test,) = [block for block in python if block.startswith("def test_")]
+    return test, "\n".join(block for block in python if block != test)
+
+
 def test_the_tables_are_those_of_the_code():
     """`python tests/readme_tables.py` has nothing to change."""
     text = README.read_text()
@@ -25,7 +31,10 @@ def test_the_tables_are_those_of_the_code():
 
 def test_the_code_blocks_and_commands_run(tmp_path):
     """The Python blocks run one after the other in a fresh process; the commands then read what they wrote."""
-    code = "\n".join(blocks("python"))
+    tests, code = split(blocks("python"))
+    (tmp_path / "test_yours.py").write_text(f"import failgraph\nfrom failgraph import NgFailureEvent\n\n\n{tests}")
+    yours = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in yours.stdout, yours.stdout
     ran = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", code], cwd=tmp_path, capture_output=True, text=True
     )

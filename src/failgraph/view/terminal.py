@@ -26,7 +26,7 @@ STYLES = {
     "agent": "cyan",
     "collection": "blue",
     "environment": "green",
-    "harness": "bright_black",
+    "harness": "bright_blue",
     "model": "magenta",
     "resources_server": "yellow",
     "sandbox": "red",
