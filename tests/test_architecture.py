@@ -36,6 +36,7 @@ FLOW = [
     "hoplog",
     "index",
     "placement",
+    "writing",
     "recorder",
     "hops",
     "processor",

@@ -314,7 +314,6 @@ def test_a_generator_that_is_closed_elsewhere_harms_nobody(tracer):
         opened.close()
         failgraph.record(failure("still_here"))
         assert [event.failure_kind for event in failgraph.current_report().events.values()] == ["still_here"]
-    assert failgraph.stats()["hop_left_elsewhere"] == 1
 
 
 def test_a_script_without_a_span_has_a_report_too():

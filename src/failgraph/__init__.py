@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from failgraph.flushing import flush as flush
     from failgraph.hops import current_report as current_report, hop as hop
     from failgraph.processor import FailureSpanProcessor as FailureSpanProcessor
-    from failgraph.recorder import Recorded as Recorded, record as record, report_for_trace as report_for_trace
+    from failgraph.recorder import record as record, report_for_trace as report_for_trace
     from failgraph.records import (
         EpisodeFailure as EpisodeFailure,
         FailureBoundary as FailureBoundary,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SdkErrorDetails as SdkErrorDetails,
         validate_failure_event_map as validate_failure_event_map,
     )
+    from failgraph.writing import Recorded as Recorded
 
     __version__ = version("failgraph")
 
@@ -48,7 +49,7 @@ _HOME = {
     "FailureStage": "records",
     "ModelFailureDetails": "records",
     "NgFailureEvent": "exceptions",
-    "Recorded": "recorder",
+    "Recorded": "writing",
     "SandboxFailureDetails": "records",
     "SdkErrorDetails": "records",
     "current_report": "hops",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from failgraph.records import FailureBoundary
 from failgraph.salvage import boundary_of
+from failgraph.text import bounded_id, safe_str, well_formed
 
 BoundaryFor = Callable[[BaseException], "FailureBoundary | None"]
 """The boundary of a failure exception, or None where it has none and so cannot be recorded."""
@@ -116,9 +117,9 @@ def _explicit(error: BaseException | None) -> Iterator[BaseException]:
         error = explicit_cause(error)
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def leaves(error: BaseException) -> list[BaseException]:
     """The exceptions of a group, nested groups opened, in order; an exception that is no group is its own leaf."""
-    stack, seen = [error], set()
+    stack, seen, found = [error], set(), []
     while stack:
         here = stack.pop()
         if id(here) in seen:
@@ -128,16 +129,17 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         if inner:
             stack.extend(reversed(inner))
         else:
-            yield here
+            found.append(here)
+    return found
 
 
 def _in_group(group: BaseException, counts: Callable[[BaseException], bool]) -> BaseException | None:
     """The first member that counts, else the first that a member names as its cause."""
-    leaves = list(_leaves(group))
-    direct = next(filter(counts, leaves), None)
+    inside = leaves(group)
+    direct = next(filter(counts, inside), None)
     if direct is not None:
         return direct
-    return next((found for leaf in leaves for found in _explicit(leaf) if counts(found)), None)
+    return next((found for leaf in inside for found in _explicit(leaf) if counts(found)), None)
 
 
 def outermost(error: BaseException, boundary_for: BoundaryFor, *, with_recorded: bool = False) -> BaseException | None:
@@ -181,27 +183,32 @@ def cause_of(error: BaseException, boundary_for: BoundaryFor) -> tuple[BaseExcep
     return None, foreign
 
 
-def _entries(error: BaseException, boundary_for: BoundaryFor) -> dict[str, BaseException]:
-    """Every failure in the explicit chain of `error` and in the groups on it, by event id, outermost first."""
+def _reachable(error: BaseException) -> Iterator[BaseException]:
+    """`error`, its explicit causes, and the members of every group on the way, each once, outermost first."""
     stack, seen = [error], set()
-    found: dict[str, BaseException] = {}
     while stack:
         here = stack.pop()
         if id(here) in seen:
             continue
         seen.add(id(here))
-        if _counts(here, boundary_for):
-            found.setdefault(event_id(here) or "", here)
+        yield here
         cause = explicit_cause(here)
         if cause is not None:
             stack.append(cause)
         stack.extend(reversed(members(here)))
-    return found
+
+
+def unplaced(error: BaseException, boundary_for: BoundaryFor) -> list[BaseException]:
+    """The failures that `error` is or carries and that have no boundary, so that they cannot be recorded."""
+    return [here for here in _reachable(error) if is_failure(here) and boundary_for(here) is None]
 
 
 def observed(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
     """Every failure that `error` is or carries, once an event id, causes before effects."""
-    found = _entries(error, boundary_for)
+    found: dict[str, BaseException] = {}
+    for reached in _reachable(error):
+        if _counts(reached, boundary_for):
+            found.setdefault(event_id(reached) or "", reached)
     ordered: dict[str, Observed] = {}
     for entry in found:
         path: dict[str, Observed] = {}
@@ -220,6 +227,6 @@ def observed(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
 
 
 def event_id(error: BaseException) -> str | None:
-    """The event id of a failure exception, or of a foreign one that was recorded as a failure."""
+    """The event id of a failure exception, or of a foreign one that was recorded as a failure, as it is written."""
     value = _said(error, "event_id") if is_failure(error) else recorded_id(error)
-    return value if isinstance(value, str) else None
+    return None if value is None else bounded_id(well_formed(safe_str(value)))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from types import TracebackType
 
 logger = logging.getLogger("failgraph")
 
@@ -39,18 +39,39 @@ def warn_once(fault: str, message: str, *args: object) -> None:
         if fault in _said or len(_said) >= _MAX_FAULTS:
             return
         _said.add(fault)
-    logger.warning(message, *args)
-
-
-@contextmanager
-def guard(doing: str) -> Iterator[None]:
-    """Keep an error of failgraph's own away from the user's program: count it, and log it once a kind."""
     try:
-        yield
-    except Exception as error:  # noqa: BLE001 - the one place that swallows
-        count("internal_error")
-        fault = type(error).__name__
-        warn_once(f"internal:{doing}:{fault}", "failgraph: %s failed (%s); the program goes on", doing, fault)
+        logger.warning(message, *args)
+    except Exception:  # noqa: BLE001 - a handler of the user's may raise anything
+        count("log_error")
+
+
+class guard:  # noqa: N801 - used as a function is
+    """Keep an error of failgraph's own away from the user's program: count it, and log it once a kind.
+
+    Whatever happens while it is counted and logged (a handler of the user's may raise) is dropped too.
+    """
+
+    __slots__ = ("_doing",)
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(exc, Exception):
+            return False
+        try:
+            count("internal_error")
+            fault = type(exc).__name__
+            message = "failgraph: %s failed (%s); the program goes on"
+            warn_once(f"internal:{self._doing}:{fault}", message, self._doing, fault)
+        except Exception:  # noqa: BLE001, S110 - there is nobody left to tell
+            pass
+        return True
 
 
 def reset_after_fork() -> None:

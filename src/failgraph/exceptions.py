@@ -65,6 +65,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     _birth: context.Birth | None
     _written: set[int]
     _remote: bool
+    _event: FailureEvent | None
 
     def __new__(cls, *args: object, **_: object) -> Self:
         """Give the failure its id and its place: here, since a subclass may forget to call `__init__`."""
@@ -73,6 +74,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self._birth = context.here()
         self._written = set()
         self._remote = False
+        self._event = None
         return self
 
     def __init__(
@@ -143,12 +145,24 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     def __copy__(self) -> Self:
         copied = _restored(type(self).__new__(type(self)), _state(self) or {})
         copied.__cause__ = explicit_cause(self)
+        copied._birth, copied._written, copied._event = self._birth, set(self._written), self._event
         return copied
 
     def __setstate__(self, nodes: list[pickling.Node]) -> None:  # type: ignore[override]
         if nodes[0].failure is not None:
             _restored(self, nodes[0].failure[1])
         pickling.restore(self, nodes, _made)
+
+
+def recorded_event(node: Observed) -> FailureEvent | None:
+    """The record that was made of this exception when it was recorded first: an id names one immutable record."""
+    return node.error._event if isinstance(node.error, NgFailureEvent) else None
+
+
+def keep_event(node: Observed, event: FailureEvent) -> None:
+    """Keep the record of this exception with it."""
+    if isinstance(node.error, NgFailureEvent):
+        node.error._event = event
 
 
 def remembered(error: NgFailureEvent) -> tuple[context.Birth | None, bool, set[int]]:
@@ -164,12 +178,9 @@ def named_or(boundary: FailureBoundary | None) -> BoundaryFor:
 
 def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
     """The record of a failure exception, ours or Gym's; an explicit cause wins over a `cause_id` given by hand."""
-    if isinstance(node.error, NgFailureEvent):
-        fields = {name: value for name in _FIELDS if (value := getattr(node.error, name, None)) is not None}
-        own_id = node.error.event_id
-    else:
-        fields = fields_of(record_of(node.error)) or {name: attribute(node.error, name) for name in _FIELDS}
-        own_id = bounded_id(well_formed(safe_str(event_id(node.error))))
+    fields = {} if isinstance(node.error, NgFailureEvent) else fields_of(record_of(node.error))
+    fields = fields or {name: attribute(node.error, name) for name in _FIELDS}
+    own_id = event_id(node.error) or new_event_id()
     fields["boundary"] = boundary_for(node.error)
     if node.cause_id is not None:
         fields["cause_id"] = node.cause_id
@@ -250,7 +261,7 @@ def _state(error: BaseException) -> dict[str, Any] | None:
     if not isinstance(error, NgFailureEvent):
         return None
     # The place is of this process, and so is where the failure was written.
-    own = {**vars(error), "_birth": None, "_written": set(), CARRIED_CAUSE: None}
+    own = {**vars(error), "_birth": None, "_written": set(), "_event": None, CARRIED_CAUSE: None}
     return {"args": error.args, "vars": own, "suppress": error.__suppress_context__}
 
 

@@ -15,6 +15,15 @@ from failgraph.text import ID_LENGTH
 MAX_LOGGED = 1024
 MAX_REPORTED = 256
 
+# One for all logs, so that a forked child can have a new one: threads that were given one context share its hop.
+_lock = threading.RLock()
+
+
+def reset_after_fork() -> None:
+    """Give a forked child a lock that nobody holds."""
+    global _lock
+    _lock = threading.RLock()
+
 
 class Logged(NamedTuple):
     """A failure in the log; `time_unix_nano` and `seq` give its order."""
@@ -28,8 +37,6 @@ class HopLog:
     """What a hop has seen, each failure once. Of copies of one id the first is kept."""
 
     def __init__(self) -> None:
-        # Threads that were given one context share its hop.
-        self._lock = threading.RLock()
         self._logged: dict[str, Logged] = {}
         self._effects: dict[str, int] = {}
         self._seen = 0
@@ -40,12 +47,10 @@ class HopLog:
         """How many failures it holds."""
         return len(self._logged)
 
-    def note(self, logged: Logged, *, own: bool = False) -> None:
-        """Add a failure, and with `own` make it the hop's own."""
+    def note(self, logged: Logged) -> None:
+        """Add a failure."""
         event = logged.event
-        with self._lock:
-            if own:
-                self.failure_id = event.event_id
+        with _lock:
             if event.event_id in self._logged:
                 return
             self._seen += 1
@@ -57,7 +62,7 @@ class HopLog:
 
     def claim(self, event_id: str | None) -> bool:
         """Make a failure of the log the hop's own; whether it is in the log."""
-        with self._lock:
+        with _lock:
             if event_id is None or event_id not in self._logged:
                 return False
             self.failure_id = event_id
@@ -65,8 +70,9 @@ class HopLog:
 
     def _evict(self, newest: str) -> None:
         """Let the oldest go that no kept event names as its cause; where all are named, the oldest."""
-        candidates = [key for key in self._logged if key not in (newest, self.failure_id)]
-        gone = next((key for key in candidates if not self._effects.get(key)), candidates[0])
+        kept = (newest, self.failure_id)
+        unnamed = (key for key in self._logged if key not in kept and not self._effects.get(key))
+        gone = next(unnamed, None) or next(key for key in self._logged if key not in kept)
         cause_id = self._logged.pop(gone).event.cause_id
         if cause_id is not None:
             self._effects[cause_id] -= 1
@@ -77,16 +83,16 @@ class HopLog:
 
     def absorb(self, other: HopLog) -> None:
         """Add what a hop inside this one has seen; its own failure is none of ours yet."""
-        for logged in other._snapshot():
-            self.note(logged)
-        self._omitted = self._omitted or other._omitted
-
-    def _snapshot(self) -> list[Logged]:
-        with self._lock:
-            return list(self._logged.values())
+        with _lock:
+            for logged in list(other._logged.values()):
+                self.note(logged)
+            self._seen += other._seen - len(other._logged)
+            self._omitted = self._omitted or other._omitted
 
     def _ordered(self) -> dict[str, FailureEvent]:
-        logged = sorted(self._snapshot(), key=lambda each: (each.time_unix_nano, each.seq))
+        with _lock:
+            logged = list(self._logged.values())
+        logged.sort(key=lambda each: (each.time_unix_nano, each.seq))
         return {each.event.event_id: each.event for each in logged}
 
     def seen(self) -> Seen:

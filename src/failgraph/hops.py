@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextvars import Token
 from types import TracebackType
 
 from opentelemetry import trace
@@ -12,74 +11,91 @@ from opentelemetry.trace import Span, Status, StatusCode
 from failgraph import graph, placement
 from failgraph.codec import report_attributes
 from failgraph.context import current_hop
-from failgraph.diagnostics import count, guard
+from failgraph.diagnostics import guard
 from failgraph.hoplog import HopLog
 from failgraph.recorder import recorder
 from failgraph.records import FailureReport
+from failgraph.semconv import REPORT_ROOT_SPAN_ID
 from failgraph.settings import current
 from failgraph.text import cut
 
 
 class Hop:
-    """An open hop and its log. Opened by `hop()`; its span is the one given, else the current one."""
+    """An open hop and its log. Its span is the one given, else the current one."""
 
-    def __init__(self, span: Span | None, parent: Hop | None) -> None:
-        current_span = span or trace.get_current_span()
-        self.span = current_span if current_span.get_span_context().is_valid else None
-        self.parent = parent
+    def __init__(self, span: Span | None, inside: Hop | None) -> None:
+        here = span or trace.get_current_span()
+        self.span = here if here.get_span_context().is_valid else None
         self.log = HopLog()
         self.closed = False
-        if self.span is not None:
-            recorder().index.opened(self.span.get_span_context().trace_id)
+        self._outer = inside.open() if inside is not None else None
+        trace_id = self.trace_id
+        self.outermost = all(hop.trace_id != trace_id for hop in self.around())
+        """Whether no hop of the same trace is around it in this process."""
+        if trace_id is not None:
+            recorder().index.opened(trace_id)
+
+    @property
+    def trace_id(self) -> int | None:
+        """The trace of its span; None without a span."""
+        return self.span.get_span_context().trace_id if self.span is not None else None
+
+    def open(self) -> Hop | None:
+        """This hop while it is open, else the nearest open one around it."""
+        return self if not self.closed else next(self.around(), None)
 
     def around(self) -> Iterator[Hop]:
         """The open hops that this one is inside of, innermost first."""
-        hop = self.parent
+        hop = self._outer
         while hop is not None:
             if not hop.closed:
                 yield hop
-            hop = hop.parent
-
-    def is_inside(self, other: Hop) -> bool:
-        """Whether `other` is one of the open hops around this one."""
-        return any(hop is other for hop in self.around())
+            hop = hop._outer
 
     def close(self, error: BaseException | None) -> None:
         """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one."""
-        escaped = error is not None and self.log.claim(recorder().record_escaping(error, self))
+        escaped = False
+        with guard("hop end"):
+            recorder().drain()
+        if error is not None:
+            with guard("recording what escapes a hop"):
+                escaped = self.log.claim(recorder().record_escaping(error, self))
         self.closed = True
-        outer = next(self.around(), None)
-        if outer is not None:
-            outer.log.absorb(self.log)
+        # A closed hop in between is let go, so that a chain of tasks does not keep them all.
+        self._outer = next(self.around(), None)
+        if self._outer is not None:
+            self._outer.log.absorb(self.log)
         if self.span is None:
             return
-        last = recorder().index.closed(self.span.get_span_context())
-        # Of several hops on one span the outermost writes: an attribute cannot be taken back.
-        if self.span.is_recording() and all(hop.span is not self.span for hop in self.around()):
-            self._write(self.span, escaped=escaped, last=last)
+        recording = self.span.is_recording()
+        with guard("report of a hop"):
+            # Of several hops on one span the outermost writes: an attribute cannot be taken back.
+            if recording and self.log and all(hop.span is not self.span for hop in self.around()):
+                self._write(self.span, escaped=escaped)
+        over = not recording and placement.is_local_root(self.span)
+        recorder().index.closed(self.span.get_span_context().trace_id, over=over)
 
-    def _write(self, span: Span, *, escaped: bool, last: bool) -> None:
-        if not self.log:
-            return
+    def _write(self, span: Span, *, escaped: bool) -> None:
         context, index = span.get_span_context(), recorder().index
-        before = index.log_of(context, self.log)
+        before = index.log_before(context, self.log)
         if before is not None:
             self.log.absorb(before)
             self.log.failure_id = self.log.failure_id or before.failure_id
         seen = self.log.seen()
-        if last:
+        if self.outermost:
             index.own(context.trace_id, seen.failure_id)
         root = graph.root_cause(
             {key: event.cause_id for key, event in seen.events.items()}, seen.failure_id, seen.events
         )
-        place = index.place_of(root)
-        in_trace = place is not None and place.trace_id == context.trace_id
+        place = index.place_of(root, context.trace_id)
+        root_span_id = f"{place.span_id:016x}" if place is not None and place.trace_id == context.trace_id else None
+        present = placement.attributes_of(span)
+        if root_span_id is None and REPORT_ROOT_SPAN_ID in present:
+            root_span_id = ""  # of an earlier hop on this span, with another root
+        limits = placement.span_limits(span).span
+        free = None if limits.attributes is None else max(0, limits.attributes - len(present))
         span.set_attributes(
-            report_attributes(
-                seen,
-                root_span_id=f"{place.span_id:016x}" if place is not None and in_trace else None,
-                limits=placement.attribute_room(span),
-            )
+            report_attributes(seen, root_span_id, limits=limits._replace(attributes=free), present=present)
         )
         if escaped and seen.failure_id is not None:
             _mark_error(span, seen.events[seen.failure_id].failure_kind)
@@ -103,39 +119,40 @@ class hop:  # noqa: N801 - used as a function is
     raised.
     """
 
-    __slots__ = ("_hop", "_span", "_token")
+    __slots__ = ("_opened", "_span")
 
     def __init__(self, span: Span | None = None) -> None:
         self._span = span
-        self._hop: Hop | None = None
-        self._token: Token[Hop | None] | None = None
+        self._opened: list[Hop] = []
 
     def __enter__(self) -> None:
         with guard("hop"):
             if current().enabled is not False:
-                self._hop = Hop(self._span, current_hop.get())
-                self._token = current_hop.set(self._hop)
+                opened = Hop(self._span, current_hop.get())
+                self._opened.append(opened)
+                current_hop.set(opened)
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        opened, token = self._hop, self._token
-        self._hop = self._token = None
-        if opened is None or token is None:
+        if not self._opened:
             return
-        with guard("hop end"):
-            opened.close(exc)
+        opened = self._opened.pop()
         try:
-            current_hop.reset(token)
-        except ValueError:
-            # A generator closed in another context than it was opened in; that context never had this hop.
-            count("hop_left_elsewhere")
+            with guard("hop end"):
+                opened.close(exc)
+        finally:
+            # No token: a generator may be closed in another order, or context, than it was opened in.
+            if current_hop.get() is opened:
+                current_hop.set(opened.open())
 
 
 def current_report() -> FailureReport:
     """The report of the hop that this code runs in, as far as it has got; empty outside a hop."""
     with guard("current_report"):
-        opened = current_hop.get()
+        recorder().drain()
+        here = current_hop.get()
+        opened = here.open() if here is not None else None
         if opened is not None:
             return opened.log.report()
     return FailureReport()

@@ -1,13 +1,13 @@
 """What this process has written, by trace: bounded, so that a failure is written once and an effect finds its cause.
 
-Empty until something fails. The least recently used trace goes first; every entry that goes is counted.
+Empty until something fails, but for a count of open hops. The least recently used trace goes first, counted.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from opentelemetry.trace import SpanContext
 
@@ -18,6 +18,9 @@ from failgraph.records import FailureEvent
 MAX_TRACES = 1024
 MAX_EVENTS = 4096
 """Failures kept a trace."""
+MAX_EVENTS_IN_ALL = 65536
+MAX_SPANS = 1024
+"""Spans a trace of which is known what failgraph has put on them."""
 MAX_PLACES = 16384
 """Failures of which the span is remembered, across traces."""
 MAX_EVENTS_A_SPAN = 64
@@ -26,22 +29,43 @@ MAX_LINKS_A_SPAN = 16
 
 
 class Written(NamedTuple):
-    """A failure of a trace, and the span that holds it (None where it could not be written)."""
+    """A failure of a trace, and the span that holds it (None while it is being written)."""
 
     event: FailureEvent
+    remote: bool
     span_context: SpanContext | None
 
 
+class _Span:
+    """What failgraph has put on one span."""
+
+    __slots__ = ("events", "links", "log")
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.links: set[tuple[int, int]] = set()
+        self.log: HopLog | None = None
+
+
 class _Trace:
-    __slots__ = ("events", "failure_id", "hops", "links", "logs", "slots")
+    __slots__ = ("events", "failure_id", "hopped", "spans")
 
     def __init__(self) -> None:
         self.events: dict[str, Written] = {}
-        self.slots: dict[int, int] = {}
-        self.links: dict[int, set[tuple[int, int]]] = {}
-        self.hops: set[int] = set()
-        self.logs: dict[int, HopLog] = {}
+        self.spans: dict[int, _Span] = {}
+        self.hopped = False
         self.failure_id: str | None = None
+
+
+_Kept = TypeVar("_Kept", "_Span", "Written")
+
+
+def _make_room(kept: dict[str, _Kept] | dict[int, _Kept], most: int) -> int:
+    """Let the oldest go where one more would be too many; how many went."""
+    if len(kept) < most:
+        return 0
+    del kept[next(iter(kept))]  # type: ignore[arg-type]
+    return 1
 
 
 class Index:
@@ -53,6 +77,7 @@ class Index:
         self._traces: OrderedDict[int, _Trace] = OrderedDict()
         self._places: OrderedDict[str, SpanContext] = OrderedDict()
         self._open: dict[int, int] = {}
+        self._events = 0
 
     def __len__(self) -> int:
         """How many traces have an entry."""
@@ -62,60 +87,100 @@ class Index:
         entry = self._traces.get(trace_id)
         if entry is None:
             entry = self._traces[trace_id] = _Trace()
-            if len(self._traces) > MAX_TRACES:
-                self._traces.popitem(last=False)
-                count("traces_evicted")
         else:
             self._traces.move_to_end(trace_id)
+        while len(self._traces) > MAX_TRACES or (self._events > MAX_EVENTS_IN_ALL and len(self._traces) > 1):
+            _, oldest = self._traces.popitem(last=False)
+            self._events -= len(oldest.events)
+            count("traces_evicted")
         return entry
 
-    def reserve(self, trace_id: int, event: FailureEvent) -> Written | None:
-        """Claim the writing of `event` in this trace; what was claimed before, or None where the claim is new."""
+    def _span(self, context: SpanContext) -> _Span:
+        spans = self._entry(context.trace_id).spans
+        span = spans.get(context.span_id)
+        if span is None:
+            _make_room(spans, MAX_SPANS)
+            span = spans[context.span_id] = _Span()
+        return span
+
+    def claim(self, trace_id: int, event: FailureEvent, *, remote: bool, in_hop: bool) -> Written | None:
+        """Claim the writing of `event` in this trace; what was written before, or None where it is to be written.
+
+        The observer's own takes the place of a peer's copy.
+        """
         with self._lock:
-            events = self._entry(trace_id).events
-            known = events.get(event.event_id)
+            entry = self._entry(trace_id)
+            entry.hopped = entry.hopped or in_hop
+            known = entry.events.get(event.event_id)
+            if known is not None and (remote or not known.remote):
+                return known
             if known is None:
-                if len(events) >= MAX_EVENTS:
-                    del events[next(iter(events))]
+                gone = _make_room(entry.events, MAX_EVENTS)
+                if gone:
                     count("events_evicted")
-                events[event.event_id] = Written(event, None)
-            return known
+                self._events += 1 - gone
+            entry.events[event.event_id] = Written(event, remote, None)
+            return None
 
     def release(self, trace_id: int, event_id: str) -> None:
-        """Give a claim back: the writing failed, and may be tried again."""
+        """Give a claim back: nothing was written, and it may be tried again."""
         with self._lock:
-            if trace_id in self._traces:
-                self._traces[trace_id].events.pop(event_id, None)
+            entry = self._traces.get(trace_id)
+            if entry is not None and entry.events.pop(event_id, None) is not None:
+                self._events -= 1
+                if not entry.events:
+                    del self._traces[trace_id]
 
-    def place(self, trace_id: int, event: FailureEvent, span_context: SpanContext, *, observer: bool) -> None:
+    def place(self, event: FailureEvent, span_context: SpanContext, *, remote: bool) -> None:
         """Remember the span that holds `event`; as the place of the failure itself only from its observer."""
         with self._lock:
-            self._entry(trace_id).events[event.event_id] = Written(event, span_context)
-            if observer:
+            events = self._entry(span_context.trace_id).events
+            if event.event_id in events:
+                events[event.event_id] = Written(event, remote, span_context)
+            if not remote:
                 self._places[event.event_id] = span_context
                 self._places.move_to_end(event.event_id)
                 if len(self._places) > MAX_PLACES:
                     self._places.popitem(last=False)
                     count("places_evicted")
 
-    def place_of(self, event_id: str | None) -> SpanContext | None:
-        """The span of a failure that this process observed."""
-        return None if event_id is None else self._places.get(event_id)
+    def place_of(self, event_id: str | None, trace_id: int) -> SpanContext | None:
+        """The span of a failure that this process observed, in this trace before any other."""
+        if event_id is None:
+            return None
+        with self._lock:
+            written = self._written(trace_id, event_id)
+            if written is not None and not written.remote and written.span_context is not None:
+                return written.span_context
+            return self._places.get(event_id)
+
+    def _written(self, trace_id: int, event_id: str) -> Written | None:
+        entry = self._traces.get(trace_id)
+        return entry.events.get(event_id) if entry is not None else None
+
+    def find(self, event_id: str, trace_id: int) -> FailureEvent | None:
+        """A failure that this process has written, in this trace or in another that it still knows."""
+        with self._lock:
+            place = self._places.get(event_id)
+            for here in (trace_id, place.trace_id if place is not None else 0):
+                written = self._written(here, event_id)
+                if written is not None:
+                    return written.event
+            return None
 
     def take_slot(self, span_context: SpanContext) -> bool:
         """Take one of the places that failgraph allows itself on a span."""
         with self._lock:
-            slots = self._entry(span_context.trace_id).slots
-            taken = slots.get(span_context.span_id, 0)
-            if taken >= MAX_EVENTS_A_SPAN:
+            span = self._span(span_context)
+            if span.events >= MAX_EVENTS_A_SPAN:
                 return False
-            slots[span_context.span_id] = taken + 1
+            span.events += 1
             return True
 
     def take_link(self, source: SpanContext, target: SpanContext) -> bool:
         """Take the link from one span to another: once, and not past the most that a span gets."""
         with self._lock:
-            links = self._entry(source.trace_id).links.setdefault(source.span_id, set())
+            links = self._span(source).links
             key = (target.trace_id, target.span_id)
             if key in links or len(links) >= MAX_LINKS_A_SPAN:
                 return False
@@ -127,42 +192,43 @@ class Index:
         with self._lock:
             self._open[trace_id] = self._open.get(trace_id, 0) + 1
 
-    def closed(self, span_context: SpanContext) -> bool:
-        """The hop of this span closes; whether it was the last open one of its trace.
-
-        The trace's entry, where there is one, is kept until the span has ended too.
-        """
+    def closed(self, trace_id: int, *, over: bool) -> None:
+        """A hop of this trace closes; where the trace is `over` here and no other is open, the entry is freed."""
         with self._lock:
-            left = self._open.get(span_context.trace_id, 1) - 1
+            left = self._open.get(trace_id, 1) - 1
             if left:
-                self._open[span_context.trace_id] = left
+                self._open[trace_id] = left
             else:
-                self._open.pop(span_context.trace_id, None)
-            entry = self._traces.get(span_context.trace_id)
+                self._open.pop(trace_id, None)
+            entry = self._traces.get(trace_id)
             if entry is not None:
-                entry.hops.add(span_context.span_id)
-            return not left
+                entry.hopped = True
+                if over and not left:
+                    self._free(trace_id)
 
-    def span_ended(self, trace_id: int, span_id: int) -> None:
-        """Free the trace's entry where this was the last of its hops."""
+    def span_ended(self, span_context: SpanContext, *, local_root: bool) -> None:
+        """Forget what is on the span; with the last one of the trace in this process, free the entry of its hops."""
+        trace_id = span_context.trace_id
         with self._lock:
             entry = self._traces.get(trace_id)
-            if entry is None or span_id not in entry.hops:
+            if entry is None:
                 return
-            entry.hops.discard(span_id)
-            if not entry.hops and trace_id not in self._open:
-                del self._traces[trace_id]
+            entry.spans.pop(span_context.span_id, None)
+            if local_root and entry.hopped and trace_id not in self._open:
+                self._free(trace_id)
 
-    def log_of(self, span_context: SpanContext, log: HopLog) -> HopLog | None:
-        """The log of the hop that ended on this span before, if any; `log` takes its place."""
+    def _free(self, trace_id: int) -> None:
+        self._events -= len(self._traces.pop(trace_id).events)
+
+    def log_before(self, span_context: SpanContext, log: HopLog) -> HopLog | None:
+        """The log of the hop that closed on this span before, if any; `log` takes its place."""
         with self._lock:
-            logs = self._entry(span_context.trace_id).logs
-            before = logs.get(span_context.span_id)
-            logs[span_context.span_id] = log
+            span = self._span(span_context)
+            before, span.log = span.log, log
             return before
 
     def own(self, trace_id: int, failure_id: str | None) -> None:
-        """Name the own failure of the trace's outermost hop so far."""
+        """Name the own failure of the trace's outermost hop here."""
         with self._lock:
             if trace_id in self._traces:
                 self._traces[trace_id].failure_id = failure_id
@@ -174,9 +240,3 @@ class Index:
             if entry is None:
                 return {}, None
             return {key: written.event for key, written in entry.events.items()}, entry.failure_id
-
-    def span_context_of(self, trace_id: int, event_id: str) -> SpanContext | None:
-        """The span that holds a failure in this trace."""
-        entry = self._traces.get(trace_id)
-        written = entry.events.get(event_id) if entry is not None else None
-        return written.span_context if written is not None else None

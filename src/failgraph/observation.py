@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -9,21 +10,31 @@ from pydantic import BaseModel
 from failgraph.chain import (
     RECORDED_ID,
     BoundaryFor,
+    attribute,
     cause_of,
     event_id,
     foreign_status,
     is_failure,
-    members,
+    leaves,
     named_boundary,
     observed,
     outermost,
     recorded_id,
+    unplaced,
 )
 from failgraph.context import Birth
 from failgraph.diagnostics import count, warn_once
-from failgraph.exceptions import NgFailureEvent, event_of, named_or, remembered, sdk_error_details
+from failgraph.exceptions import (
+    NgFailureEvent,
+    event_of,
+    keep_event,
+    named_or,
+    recorded_event,
+    remembered,
+    sdk_error_details,
+)
 from failgraph.ids import new_event_id
-from failgraph.kinds import kind_of
+from failgraph.kinds import OTHER, kind_of
 from failgraph.records import FailureBoundary, FailureEvent
 from failgraph.salvage import boundary_of, fields_of, salvage
 from failgraph.settings import current
@@ -90,38 +101,31 @@ def _filled(fields: dict[str, object], hints: Hints) -> dict[str, object]:
         ("stage", hints.stage),
         ("failure_reason", hints.reason),
     ):
-        if value is not None and not fields.get(name):
+        if value is not None and fields.get(name) in (None, "", OTHER):
             fields[name] = value
     return fields
 
 
 def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observations:
-    """`error` with its explicit causes, or the members of a group with theirs."""
-    found: dict[str, Observation] = {}
-    first: str | None = None
-    for part in members(error) or (error,):
-        inner = _of_exception(part, hints, now) if members(part) else _of_one(part, hints, now)
-        found.update((observation.event.event_id, observation) for observation in inner.all)
-        first = first or inner.outermost_id
-    return Observations(tuple(found.values()), first)
-
-
-def _of_one(error: BaseException, hints: Hints, now: Birth) -> Observations:
-    setting = current().boundary
-    hint = boundary_of(hints.boundary)
+    """`error` with its explicit causes, or the members of a group with theirs; `hints` are of it, or of each member."""
+    handed = leaves(error)
+    own = {id(leaf) for leaf in handed}
+    setting, hint = current().boundary, boundary_of(hints.boundary)
 
     def boundary_for(failure: BaseException) -> FailureBoundary | None:
-        return named_boundary(failure) or (hint if failure is error else None) or setting
+        return named_boundary(failure) or (hint if id(failure) in own else None) or setting
 
-    below = _failures(error, boundary_for, hints, now)
-    if is_failure(error) and boundary_for(error) is None:
-        count("no_boundary")
-    if not is_failure(error):
-        own = _foreign(error, hints, hint or setting, cause_of(error, boundary_for))
-        if own is not None:
-            return Observations((*below, Observation(own, now)), own.event_id)
-    top = outermost(error, boundary_for)
-    return Observations(below, event_id(top) if top is not None else None)
+    found = list(_failures(error, boundary_for, hints, now, own))
+    ids: list[str] = []
+    for leaf in handed:
+        foreign = None if is_failure(leaf) else _foreign(leaf, hints, hint or setting, cause_of(leaf, boundary_for))
+        if foreign is not None:
+            found.append(Observation(foreign, now))
+            ids.append(foreign.event_id)
+        else:
+            top = outermost(leaf, boundary_for)
+            ids += [event_id(top) or ""] if top is not None else []
+    return Observations(tuple(found), next(iter(ids), None))
 
 
 def escaping(error: BaseException, now: Birth) -> Observations:
@@ -131,19 +135,26 @@ def escaping(error: BaseException, now: Birth) -> Observations:
     """
     boundary_for = named_or(None)
     top = outermost(error, boundary_for, with_recorded=True)
-    return Observations(_failures(error, boundary_for, Hints(), now), event_id(top) if top is not None else None)
+    found = _failures(error, boundary_for, Hints(), now, set())
+    return Observations(tuple(found), event_id(top) if top is not None else None)
 
 
-def _failures(error: BaseException, boundary_for: BoundaryFor, hints: Hints, now: Birth) -> tuple[Observation, ...]:
-    """The failures of the explicit chain of `error`, causes first; `hints` are of `error` itself."""
-    found: list[Observation] = []
+def _failures(
+    error: BaseException, boundary_for: BoundaryFor, hints: Hints, now: Birth, handed: set[int]
+) -> Iterator[Observation]:
+    """The failures of the explicit chain of `error`, causes first; `hints` are of the exceptions `handed` in."""
+    for lost in unplaced(error, boundary_for):
+        count("no_boundary")
+        name = type(lost).__name__
+        warn_once(f"boundary:{name}", "failgraph: a %s names no boundary and FAILGRAPH_BOUNDARY is not set", name)
     for node in observed(error, boundary_for):
-        event = event_of(node, boundary_for)
-        if event is not None and node.error is error:
-            event = _of_record(event, hints._replace(boundary=None, kind=None))
+        event = recorded_event(node) or event_of(node, boundary_for)
+        if event is not None and id(node.error) in handed and hints != Hints():
+            kind = None if attribute(node.error, "failure_kind") else hints.kind
+            event = _of_record(event, hints._replace(boundary=None, kind=kind))
         if event is not None:
-            found.append(_born(node.error, event, now))
-    return tuple(found)
+            keep_event(node, event)
+            yield _born(node.error, event, now)
 
 
 def _born(error: BaseException, event: FailureEvent, now: Birth) -> Observation:
@@ -173,7 +184,7 @@ def _foreign(
         own_id = new_event_id()
         try:
             setattr(error, RECORDED_ID, own_id)
-        except (AttributeError, TypeError):
+        except Exception:  # noqa: BLE001 - a class of the user's may refuse in its own way
             count("unmarked")
     effect, foreign = cause
     fields = {

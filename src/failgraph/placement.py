@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanKind, TracerProvider
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, TracerProvider
 
 from failgraph.codec import Limits
 from failgraph.codec.attributes import Attributes, text_attributes
-from failgraph.semconv import CAUSE_ID, EVENT_NAME, FAILURE_SPAN, PREFIX
+from failgraph.semconv import CAUSE_ID, EVENT_NAME, FAILURE_SPAN
 
 _MAX_PIPELINES = 8
 
@@ -68,12 +69,26 @@ def has_link_room(span: Span) -> bool:
     return hasattr(span, "add_link") and (most is None or len(getattr(span, "links", ())) < most)
 
 
-def attribute_room(span: Span) -> Limits:
-    """How many of our attributes `span` can still get before it evicts one of the user's, and their length."""
-    most, length = span_limits(span).span
-    present = getattr(span, "attributes", None) or {}
-    theirs = sum(not key.startswith(PREFIX) for key in present)
-    return Limits(None if most is None else max(0, most - theirs), length)
+def links_to(span: Span, target: SpanContext) -> bool:
+    """Whether `span` has a link to `target` already, the user's own."""
+    return any(same_span(link.context, target) for link in getattr(span, "links", ()))
+
+
+def is_local_root(span: Span) -> bool:
+    """Whether no span of this process is above `span`, as far as it says."""
+    parent = getattr(span, "parent", None)
+    return parent is None or parent.is_remote
+
+
+def same_span(one: SpanContext, other: SpanContext) -> bool:
+    """Whether two contexts are of one span."""
+    return (one.trace_id, one.span_id) == (other.trace_id, other.span_id)
+
+
+def attributes_of(span: Span) -> Mapping[str, object]:
+    """What stands on `span` now; empty where it does not say."""
+    attributes = getattr(span, "attributes", None)
+    return attributes if isinstance(attributes, Mapping) else {}
 
 
 def emit(span: Span, attributes: Attributes, time_unix_nano: int) -> None:
@@ -94,7 +109,7 @@ def start_time(span: Span) -> int:
     return value if isinstance(value, int) else 0
 
 
-def failure_span(stands_for: Span, time_unix_nano: int, links: tuple[Link, ...], pipelines: Pipelines) -> Span | None:
+def failure_span(stands_for: Span, time_unix_nano: int, pipelines: Pipelines) -> Span | None:
     """A started failure span below `stands_for`, through its pipeline; None where it would not be exported.
 
     The caller writes its event and ends it with `end_failure_span`.
@@ -102,18 +117,18 @@ def failure_span(stands_for: Span, time_unix_nano: int, links: tuple[Link, ...],
     context = stands_for.get_span_context()
     if not context.is_valid or not context.trace_flags.sampled:
         return None
-    tracer = pipelines.provider_of(stands_for).get_tracer("failgraph")
-    span = tracer.start_span(
-        EVENT_NAME,
-        context=trace.set_span_in_context(NonRecordingSpan(_local(context)), Context()),
-        kind=SpanKind.INTERNAL,
-        attributes={FAILURE_SPAN: True},
-        links=links,
-        start_time=time_unix_nano,
+    span = (
+        pipelines.provider_of(stands_for)
+        .get_tracer("failgraph")
+        .start_span(
+            EVENT_NAME,
+            context=trace.set_span_in_context(NonRecordingSpan(_local(context)), Context()),
+            kind=SpanKind.INTERNAL,
+            attributes={FAILURE_SPAN: True},
+            start_time=time_unix_nano,
+        )
     )
-    if not is_live(span) or span.get_span_context().trace_id != context.trace_id:
-        return None
-    return span
+    return span if is_live(span) and span.get_span_context().trace_id == context.trace_id else None
 
 
 def end_failure_span(span: Span, started: int) -> None:

@@ -11,20 +11,20 @@ from failgraph.recorder import recorder
 class FailureSpanProcessor(SpanProcessor):
     """Frees what the recorder keeps of a trace when its hops have ended; finishes deferred work at flush and shutdown.
 
-    It has no `on_start` and no state of its own: until something fails it costs one look at an empty dict a span. Add
-    it to a provider before or after the exporter; one is enough, more do no harm. Failures are recorded without it
-    too.
+    It has no `on_start` and no state of its own: until something fails it costs one look at an empty index a span. Add
+    it to a provider before the exporter's processor, so that a flush finds what was deferred; one is enough, more do no
+    harm. Failures are recorded without it too.
     """
 
     def on_end(self, span: ReadableSpan) -> None:
         """Free the entry of the trace where `span` was the last of its hops."""
-        index = recorder().index
-        if not index:
+        here = recorder()
+        if not here.busy:
             return
         with guard("on_end"):
-            context = span.context
-            if context is not None:
-                index.span_ended(context.trace_id, context.span_id)
+            here.drain()
+            if span.context is not None:
+                here.index.span_ended(span.context, local_root=span.parent is None or span.parent.is_remote)
 
     def shutdown(self) -> None:
         """Record what was deferred."""

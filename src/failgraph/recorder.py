@@ -7,14 +7,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanContext
+from opentelemetry.trace import Span, SpanContext
 
-from failgraph import placement
-from failgraph.codec import Span as Place, encode_event
+from failgraph import diagnostics, hoplog, placement
 from failgraph.context import Birth, here
-from failgraph.diagnostics import count, guard, reset_after_fork
+from failgraph.diagnostics import count, guard
 from failgraph.exceptions import closed
 from failgraph.hoplog import Logged
 from failgraph.index import Index
@@ -22,29 +21,19 @@ from failgraph.kinds import flag_unknown
 from failgraph.observation import Hints, Observation, Observations, escaping, observe
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.settings import current
+from failgraph.writing import Recorded, choose_span, put
 
 if TYPE_CHECKING:
     from failgraph.hops import Hop
 
-Placement = Literal["span", "failure_span", "journal", "deferred", "duplicate", "nowhere"]
-
 _MAX_DEFERRED = 1024
-
-
-class Recorded(NamedTuple):
-    """Where a failure is in the trace."""
-
-    event_id: str | None
-    """None where nothing could be recorded at all."""
-    placement: Placement
-    span_context: SpanContext | None
-    """The span that holds it."""
 
 
 class _Deferred(NamedTuple):
     failure: object
     hints: Hints
     birth: Birth
+    span: Span | None
     own: bool
 
 
@@ -52,154 +41,120 @@ _NOTHING = Recorded(None, "nowhere", None)
 
 
 class Recorder:
-    """State and ways of the one recorder. Nothing here raises into the caller; see `record`."""
+    """State and ways of the one recorder. The functions below keep its errors away from the caller."""
 
     def __init__(self) -> None:
         self.index = Index()
         self.pipelines = placement.Pipelines()
+        self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
         self._seq = itertools.count()
         self._deferred: SimpleQueue[_Deferred] = SimpleQueue()
-        self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
+        self._refused = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is anything to do when a span ends."""
+        return bool(self.index) or not self._deferred.empty()
 
     def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Write `failure` with its causes; see the function `record`."""
         birth = here()
         self.drain()
-        return self._record(failure, hints, birth, span, own)
-
-    def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
-        """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
-        birth = here()
-        if span is not None:
-            birth = birth._replace(span=span)
-        if self._deferred.qsize() >= _MAX_DEFERRED:
-            return _NOTHING
-        self._deferred.put(_Deferred(failure, hints, birth, own))
-        event_id = getattr(failure, "event_id", None)
-        return Recorded(event_id if isinstance(event_id, str) else None, "deferred", None)
-
-    def drain(self) -> None:
-        """Record what was deferred."""
-        while not self._deferred.empty():
-            try:
-                failure, hints, birth, own = self._deferred.get_nowait()
-            except Empty:
-                return
-            with guard("deferred record"):
-                self._record(failure, hints, birth, None, own)
+        return self._write_all(observe(failure, hints, birth), span, birth, own=own)
 
     def record_escaping(self, error: BaseException, hop: Hop) -> str | None:
         """Write the failures that leave `hop` with `error`; the id of the outermost one, None where there is none."""
         now = here()._replace(hop=hop)
         found = escaping(error, now)
         self._write_all(found, None, now, own=False)
+        if found.outermost_id is not None and hop.trace_id is not None:
+            # A foreign exception that was recorded before this hop began is known here by its id alone.
+            event = self.index.find(found.outermost_id, hop.trace_id)
+            if event is not None:
+                hop.log.note(Logged(event, now.time_unix_nano, next(self._seq)))
         return found.outermost_id
 
-    def _record(self, failure: object, hints: Hints, now: Birth, span: Span | None, own: bool) -> Recorded:
-        found = observe(failure, hints, now)
-        if not found.all:
-            count("nowhere")
-        return self._write_all(found, span, now, own=own)
+    def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
+        """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
+        if self._deferred.qsize() >= _MAX_DEFERRED:
+            self._refused += 1
+            return _NOTHING
+        self._deferred.put(_Deferred(failure, hints, here(), span, own))
+        event_id = getattr(failure, "event_id", None)
+        return Recorded(event_id if isinstance(event_id, str) else None, "deferred", None)
+
+    def drain(self) -> None:
+        """Record what was deferred."""
+        if self._refused:
+            count("deferred_refused", self._refused)
+            self._refused = 0
+        while not self._deferred.empty():
+            try:
+                failure, hints, birth, span, own = self._deferred.get_nowait()
+            except Empty:
+                return
+            with guard("deferred record"):
+                self._write_all(observe(failure, hints, birth), span, birth, own=own)
 
     def _write_all(self, found: Observations, span: Span | None, now: Birth, *, own: bool) -> Recorded:
-        result = _NOTHING
+        result = _NOTHING if found.all else self._nowhere(None)
         for observation in found.all:
-            flag_unknown(observation.event.failure_kind)
-            outermost = observation.event.event_id == found.outermost_id
-            written = self._write(observation, span, now, own=own and outermost)
+            event = observation.event
+            flag_unknown(event.failure_kind)
+            outermost = event.event_id == found.outermost_id
+            written = Recorded(event.event_id, "nowhere", None)
+            with guard("record"):
+                for watcher in self.watchers:
+                    watcher(event)
+                written = self._write(observation, span, now, own=own and outermost)
             if outermost:
                 result = written
         return result
 
+    def _nowhere(self, event_id: str | None) -> Recorded:
+        count("nowhere")
+        return Recorded(event_id, "nowhere", None)
+
     def _write(self, observation: Observation, given: Span | None, now: Birth, *, own: bool) -> Recorded:
         event, birth = observation.event, observation.birth
-        hop = next((hop for hop in (birth.hop, now.hop) if hop is not None and not hop.closed), birth.hop or now.hop)
-        span = given or birth.span or (hop.span if hop is not None else None) or INVALID_SPAN
-        if given is None and not span.is_recording() and now.span is not None and _same_trace(now.span, span):
-            # Its own span has ended, but one of the same trace runs here.
-            span = now.span
         seq = next(self._seq)
-        for watcher in self.watchers:
-            watcher(event)
-        if hop is not None and not hop.closed:
-            logged = Logged(event, birth.time_unix_nano, seq)
-            hop.log.note(logged, own=own)
-            if now.hop is not None and now.hop is not hop and now.hop.is_inside(hop):
-                now.hop.log.note(logged, own=own)
+        open_hops = _note(Logged(event, birth.time_unix_nano, seq), birth, now, own=own)
+        span, hop = choose_span(given, birth, now, open_hops)
         context = span.get_span_context()
-        trace_id = context.trace_id
         if not context.is_valid:
-            count("nowhere")
-            return Recorded(event.event_id, "nowhere", None)
-        if observation.written is not None and trace_id in observation.written:
-            return Recorded(event.event_id, "duplicate", self.index.span_context_of(trace_id, event.event_id))
-        known = self.index.reserve(trace_id, event)
+            return self._nowhere(event.event_id)
+        known = self.index.claim(context.trace_id, event, remote=observation.remote, in_hop=hop is not None)
         if known is not None:
             return Recorded(event.event_id, "duplicate", known.span_context)
+        if observation.written is not None and context.trace_id in observation.written:
+            # Written before; the index had to forget it.
+            return Recorded(event.event_id, "duplicate", None)
+        recorded = Recorded(event.event_id, "nowhere", None)
         try:
-            recorded = self._put(observation, span, seq, late=hop is not None and hop.closed)
-        except Exception:
-            self.index.release(trace_id, event.event_id)
-            raise
+            recorded = put(self.index, self.pipelines, observation, span, seq, late=hop is not None and hop.closed)
+        finally:
+            if recorded.span_context is None:
+                self.index.release(context.trace_id, event.event_id)
+        if recorded.span_context is None:
+            return self._nowhere(event.event_id)
         if observation.written is not None:
-            observation.written.add(trace_id)
-        if recorded.span_context is not None:
-            self.index.place(trace_id, event, recorded.span_context, observer=not observation.remote)
-        count(f"recorded_{recorded.placement}" if recorded.span_context else "nowhere")
+            observation.written.add(context.trace_id)
+        self.index.place(event, recorded.span_context, remote=observation.remote)
+        count(f"recorded_{recorded.placement}")
         return recorded
 
-    def _put(self, observation: Observation, span: Span, seq: int, *, late: bool) -> Recorded:
-        event = observation.event
-        context = span.get_span_context()
-        cause = self.index.place_of(event.cause_id)
-        attributes = encode_event(
-            event,
-            seq=seq,
-            remote=observation.remote,
-            late=late,
-            cause=_place(cause) if cause is not None else None,
-            limits=placement.span_limits(span).event,
-        )
-        time_unix_nano = max(observation.birth.time_unix_nano, placement.start_time(span))
-        on_span = current().placement == "span" and placement.is_live(span) and placement.has_room(span)
-        if on_span and self.index.take_slot(context):
-            if cause is not None and self._links(context, cause, span) and self.index.take_link(context, cause):
-                span.add_link(cause, placement.link_attributes(span, event.cause_id or ""))
-            placement.emit(span, attributes, time_unix_nano)
-            return Recorded(event.event_id, "span", context)
-        links: tuple[Link, ...] = ()
-        if cause is not None and current().links != "off" and not _same_span(cause, context):
-            links = (Link(cause, placement.link_attributes(span, event.cause_id or "")),)
-        own_span = placement.failure_span(span, time_unix_nano, links, self.pipelines)
-        if own_span is None or placement.span_limits(own_span).events == 0:
-            return Recorded(event.event_id, "nowhere", None)
-        placement.emit(own_span, attributes, time_unix_nano)
-        placement.end_failure_span(own_span, time_unix_nano)
-        return Recorded(event.event_id, "failure_span", own_span.get_span_context())
 
-    @staticmethod
-    def _links(source: SpanContext, cause: SpanContext, span: Span) -> bool:
-        """Whether a span links to that of a cause: never to itself or its parent, by default only across traces."""
-        mode = current().links
-        if mode == "off" or _same_span(source, cause) or not placement.has_link_room(span):
-            return False
-        parent = getattr(span, "parent", None)
-        if isinstance(parent, SpanContext) and _same_span(parent, cause):
-            return False
-        return mode == "all" or source.trace_id != cause.trace_id
-
-
-def _same_trace(one: Span, other: Span) -> bool:
-    other_context = other.get_span_context()
-    return not other_context.is_valid or one.get_span_context().trace_id == other_context.trace_id
-
-
-def _same_span(one: SpanContext, other: SpanContext) -> bool:
-    return (one.trace_id, one.span_id) == (other.trace_id, other.span_id)
-
-
-def _place(context: SpanContext) -> Place:
-    return Place(f"{context.trace_id:032x}", f"{context.span_id:016x}")
+def _note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:
+    """Put a failure into the log of each open hop that sees it: where it was made, and where it is recorded."""
+    found: list[Hop] = []
+    for hop in (now.hop, birth.hop):
+        opened = hop.open() if hop is not None else None
+        if opened is not None and opened not in found:
+            opened.log.note(logged)
+            found.append(opened)
+    if own and found:
+        found[0].log.claim(logged.event.event_id)
+    return found
 
 
 _recorder = Recorder()
@@ -247,9 +202,10 @@ def record(
 def report_for_trace(span_context: SpanContext) -> FailureReport:
     """What this process has recorded in the trace of `span_context` and still knows; empty where that is nothing.
 
-    Its `failure_id` is the own failure of the outermost hop that ended here.
+    Its `failure_id` is the own failure of the outermost hop of the trace that ended here.
     """
     with guard("report_for_trace"):
+        _recorder.drain()
         events, failure_id = _recorder.index.events(span_context.trace_id)
         return FailureReport(events=closed(events), failure_id=failure_id if failure_id in events else None)
     return FailureReport()
@@ -268,7 +224,8 @@ def watching(watcher: Callable[[FailureEvent], None]) -> Iterator[None]:
 
 def _in_child() -> None:
     global _recorder
-    reset_after_fork()
+    diagnostics.reset_after_fork()
+    hoplog.reset_after_fork()
     _recorder = Recorder()
 
 

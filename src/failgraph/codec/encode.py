@@ -130,11 +130,13 @@ def _within(groups: list[Attributes], most: int | None) -> Attributes:
     return {key: value for group in groups[kept:] for key, value in group.items()}
 
 
-def report_attributes(seen: Seen, root_span_id: str | None = None, limits: Limits = _UNLIMITED) -> Attributes:
+def report_attributes(
+    seen: Seen, root_span_id: str | None = None, limits: Limits = _UNLIMITED, present: Collection[str] = ()
+) -> Attributes:
     """The attributes of a hop's span; empty where the hop saw no failure.
 
     Where `limits.attributes` is too small the most important stay: a reader that meets no `report.ids` knows that the
-    report is not whole.
+    report is not whole. What is `present` on the span needs no new place.
     """
     if not seen.events and not seen.omitted:
         return {}
@@ -158,7 +160,7 @@ def report_attributes(seen: Seen, root_span_id: str | None = None, limits: Limit
     groups.append({semconv.REPORT_COUNT: seen.total})
     groups.append(_names(semconv.REPORT_KINDS, (event.failure_kind for event in seen.events.values()), length))
     groups.append(_names(semconv.REPORT_BOUNDARIES, (event.boundary.value for event in seen.events.values()), length))
-    return _first(groups, limits.attributes)
+    return _first(groups, limits.attributes, present)
 
 
 def _names(key: str, names: Iterable[str], length: int | None) -> Attributes:
@@ -166,11 +168,14 @@ def _names(key: str, names: Iterable[str], length: int | None) -> Attributes:
     return {key: tuple(found)} if length is None or all(len(name) <= length for name in found) else {}
 
 
-def _first(groups: list[Attributes], most: int | None) -> Attributes:
+def _first(groups: list[Attributes], most: int | None, present: Collection[str]) -> Attributes:
     kept: Attributes = {}
+    free = most
     for group in groups:
-        if most is None or len(kept) + len(group) <= most:
+        needed = sum(key not in present for key in group)
+        if free is None or needed <= free:
             kept.update(group)
+            free = None if free is None else free - needed
     return kept
 
 

@@ -1,0 +1,101 @@
+"""One failure onto a span: which span it belongs to, what it says there, and whether it links to its cause's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from opentelemetry.trace import INVALID_SPAN, Span, SpanContext
+
+from failgraph import placement
+from failgraph.codec import Span as Place, encode_event
+from failgraph.context import Birth
+from failgraph.index import Index
+from failgraph.observation import Observation
+from failgraph.settings import current
+
+if TYPE_CHECKING:
+    from failgraph.hops import Hop
+
+Placement = Literal["span", "failure_span", "journal", "deferred", "duplicate", "nowhere"]
+
+
+class Recorded(NamedTuple):
+    """Where a failure is in the trace."""
+
+    event_id: str | None
+    """None where nothing could be recorded at all."""
+    placement: Placement
+    span_context: SpanContext | None
+    """The span that holds it."""
+
+
+def choose_span(given: Span | None, birth: Birth, now: Birth, open_hops: list[Hop]) -> tuple[Span, Hop | None]:
+    """The span that a failure belongs to, and the hop that this span is of."""
+    if given is not None:
+        return given, now.hop or birth.hop
+    if birth.span is not None:
+        if now.span is not None and _takes_over(now.span, birth.span):
+            return now.span, now.hop
+        return birth.span, birth.hop
+    for hop in open_hops:
+        if hop.span is not None:
+            return hop.span, hop
+    return INVALID_SPAN, None
+
+
+def _takes_over(here: Span, there: Span) -> bool:
+    """Whether a failure's own span has ended, but another one of the same trace runs here."""
+    return placement.is_live(here) and not placement.is_live(there) and _same_trace(here, there)
+
+
+def _has_room(span: Span) -> bool:
+    return placement.is_live(span) and placement.has_room(span)
+
+
+def _same_trace(one: Span, other: Span) -> bool:
+    return one.get_span_context().trace_id == other.get_span_context().trace_id
+
+
+def put(
+    index: Index, pipelines: placement.Pipelines, observation: Observation, span: Span, seq: int, *, late: bool
+) -> Recorded:
+    """Write one failure on `span` while it has room, else on a failure span below it; and say which."""
+    event, context = observation.event, span.get_span_context()
+    time_unix_nano = max(observation.birth.time_unix_nano, placement.start_time(span))
+    cause = index.place_of(event.cause_id, context.trace_id)
+    placed: Placement = "span"
+    target: Span | None = span
+    if not (current().placement == "span" and _has_room(span) and index.take_slot(context)):
+        placed, target = "failure_span", placement.failure_span(span, time_unix_nano, pipelines)
+    if target is None or placement.span_limits(target).events == 0:
+        return Recorded(event.event_id, "nowhere", None)
+    if cause is not None and _may_link(index, target, cause, context if target is not span else None):
+        target.add_link(cause, placement.link_attributes(target, event.cause_id or ""))
+    attributes = encode_event(
+        event,
+        seq=seq,
+        remote=observation.remote,
+        late=late,
+        cause=Place(f"{cause.trace_id:032x}", f"{cause.span_id:016x}") if cause is not None else None,
+        limits=placement.span_limits(target).event,
+    )
+    placement.emit(target, attributes, time_unix_nano)
+    if target is not span:
+        placement.end_failure_span(target, time_unix_nano)
+    return Recorded(event.event_id, placed, target.get_span_context())
+
+
+def _may_link(index: Index, source: Span, cause: SpanContext, stands_for: SpanContext | None) -> bool:
+    """Whether a span links to that of a cause: never to itself, its parent or twice; by default only across traces.
+
+    A failure span (`stands_for` is then its parent) links inside its trace too.
+    """
+    mode, context = current().links, source.get_span_context()
+    parent = stands_for or getattr(source, "parent", None)
+    if mode == "off" or placement.same_span(context, cause) or not placement.has_link_room(source):
+        return False
+    if isinstance(parent, SpanContext) and placement.same_span(parent, cause):
+        return False
+    if stands_for is None and mode != "all" and context.trace_id == cause.trace_id:
+        return False
+    return not placement.links_to(source, cause) and (stands_for is not None or index.take_link(context, cause))
