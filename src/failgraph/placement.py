@@ -37,6 +37,8 @@ class SpanLimits(NamedTuple):
 def span_limits(span: Span) -> SpanLimits:
     """The limits of `span`, as far as its class shows them."""
     limits = getattr(span, "_limits", None)
+    if limits is None:
+        return _UNKNOWN
 
     def read(name: str) -> int | None:
         value = getattr(limits, name, None)
@@ -52,14 +54,16 @@ def span_limits(span: Span) -> SpanLimits:
     )
 
 
+_UNKNOWN = SpanLimits(None, None, Limits(), Limits(), Limits())
+
+
 def is_live(span: Span) -> bool:
     """Whether what is written on `span` now is exported."""
     return span.is_recording() and span.get_span_context().trace_flags.sampled
 
 
-def has_room(span: Span) -> bool:
-    """Whether one more event on `span` evicts none."""
-    most = span_limits(span).events
+def has_room(span: Span, most: int | None) -> bool:
+    """Whether one more event on `span`, which takes at `most` so many, evicts none."""
     return most is None or len(getattr(span, "events", ())) < most
 
 

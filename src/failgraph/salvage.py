@@ -35,6 +35,8 @@ _LENGTHS: dict[type[BaseModel], dict[str, int]] = {
 
 def boundary_of(value: object) -> FailureBoundary | None:
     """The boundary that `value` names (ours, Gym's own, or its text), or None."""
+    if value is None or type(value) is FailureBoundary:
+        return value
     try:
         return FailureBoundary(value.value if isinstance(value, Enum) else str.__str__(value))
     except Exception:  # noqa: BLE001 - anything may be handed in as a boundary, and none of it may raise

@@ -48,10 +48,6 @@ def _takes_over(here: Span, there: Span) -> bool:
     return placement.is_live(here) and not placement.is_live(there) and _same_trace(here, there)
 
 
-def _has_room(span: Span) -> bool:
-    return placement.is_live(span) and placement.has_room(span)
-
-
 def _same_trace(one: Span, other: Span) -> bool:
     return one.get_span_context().trace_id == other.get_span_context().trace_id
 
@@ -65,9 +61,12 @@ def put(
     cause = index.place_of(event.cause_id, context.trace_id)
     placed: Placement = "span"
     target: Span | None = span
-    if not (current().placement == "span" and _has_room(span) and index.take_slot(context)):
+    limits = placement.span_limits(span)
+    fits = current().placement == "span" and placement.is_live(span) and placement.has_room(span, limits.events)
+    if not fits or not index.take_slot(context):
         placed, target = "failure_span", placement.failure_span(span, time_unix_nano, pipelines)
-    if target is None or placement.span_limits(target).events == 0:
+        limits = limits if target is None else placement.span_limits(target)
+    if target is None or limits.events == 0:
         return Recorded(event.event_id, "nowhere", None)
     if cause is not None and _may_link(index, target, cause, context if target is not span else None):
         target.add_link(cause, placement.link_attributes(target, event.cause_id or ""))
@@ -77,7 +76,7 @@ def put(
         remote=observation.remote,
         late=late,
         cause=Place(f"{cause.trace_id:032x}", f"{cause.span_id:016x}") if cause is not None else None,
-        limits=placement.span_limits(target).event,
+        limits=limits.event,
     )
     placement.emit(target, attributes, time_unix_nano)
     if target is not span:
