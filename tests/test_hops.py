@@ -108,6 +108,7 @@ def test_a_foreign_exception_that_nobody_recorded_is_no_failure(tracer, setting)
     with pytest.raises(TimeoutError), failgraph.hop(span):
         raise TimeoutError
     assert not span.attributes
+    assert failgraph.stats() == {}
 
 
 def test_escaping_wins_over_own_and_the_last_own_over_the_first(tracer):

@@ -60,7 +60,8 @@ class Recorder:
         """Write `failure` with its causes; see the function `record`."""
         birth = here()
         self.drain()
-        return self._write_all(observe(failure, hints, birth), span, birth, own=own)
+        found = observe(failure, hints, birth)
+        return self._write_all(found, span, birth, own=own) if found.all else self._nowhere(None)
 
     def record_escaping(self, error: BaseException, hop: Hop) -> str | None:
         """Write the failures that leave `hop` with `error`; the id of the outermost one, None where there is none."""
@@ -97,7 +98,7 @@ class Recorder:
                 self._write_all(observe(failure, hints, birth), span, birth, own=own)
 
     def _write_all(self, found: Observations, span: Span | None, now: Birth, *, own: bool) -> Recorded:
-        result = _NOTHING if found.all else self._nowhere(None)
+        result = _NOTHING
         for observation in found.all:
             event = observation.event
             flag_unknown(event.failure_kind)
