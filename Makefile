@@ -9,6 +9,7 @@ INSTALL ?= .[demo]
 PINS    ?=
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
+CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make PYTHON=python3.12")'
 
 .PHONY: demo test lint clean
 
@@ -24,15 +25,17 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 $(VENV)/.demo: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	$(CHECK)
+	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --quiet --editable '.[demo]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	$(CHECK)
+	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	$(PIP) install --quiet --editable '$(INSTALL)' $(PINS) --group dev
-	touch $@
+	touch $@ $(VENV)/.demo
 
 clean:
 	rm -rf .venv .venv-* dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

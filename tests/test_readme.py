@@ -40,7 +40,7 @@ def test_the_code_blocks_and_commands_run(tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("span\n")
-    assert "FailureBoundary.MODEL transport_timeout exception_type='TimeoutError'" in ran.stdout
+    assert "model transport_timeout exception_type='TimeoutError'" in ran.stdout
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("failgraph ")]
     assert len(commands) == 3
     for command in commands:

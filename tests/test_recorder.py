@@ -145,13 +145,14 @@ def test_recorded_after_its_span_ended_it_goes_on_a_failure_span(tracer, exporte
     assert found.resource == span.resource
 
 
-def test_its_own_span_ended_but_another_of_the_trace_runs(tracer, exporter):
-    """The event goes on a live span of the same trace before a failure span is made."""
-    with tracer.start_as_current_span("outer"):
-        with tracer.start_as_current_span("inner"):
+def test_its_own_span_ended_although_another_of_the_trace_runs(tracer, exporter):
+    """The place stays where the exception was made: a failure span below the inner span, not an event on the outer."""
+    with tracer.start_as_current_span("outer") as outer:
+        with tracer.start_as_current_span("inner") as inner:
             error = failure()
-        assert failgraph.record(error).placement == "span"
-    assert events_of(spans_by_name(exporter)["outer"])[0][semconv.ID] == error.event_id
+        assert failgraph.record(error).placement == "failure_span"
+    assert not outer.events
+    assert spans_by_name(exporter)[semconv.EVENT_NAME].parent.span_id == inner.get_span_context().span_id
 
 
 def test_made_in_a_request_and_recorded_on_another_thread(tracer, exporter):

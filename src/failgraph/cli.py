@@ -6,8 +6,10 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any, Final, NamedTuple, NoReturn
 
 from failgraph.errors import ConfigError, SourceError
@@ -28,6 +30,7 @@ WRONG_USE: Final = 2
 NO_SOURCE: Final = 3
 """The source cannot be read, holds no trace, or not that trace."""
 
+_TRACE_ID = re.compile("[0-9a-fA-F]{1,32}")
 _MAX_DIGITS = 200_000
 """Digits of an exit code that is still printed; the codec reads no longer one."""
 
@@ -72,6 +75,7 @@ def _parser() -> _Parser:
     parser = _Parser(prog="failgraph")
     parser.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     parser.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
+    parser.add_argument("--version", action="version", version=f"failgraph {version('failgraph')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="run rollouts that really fail, and show their failure graphs")
@@ -119,6 +123,9 @@ def _print(arguments: argparse.Namespace, output: _Output) -> int:
     traces = reading.traces
     wanted = getattr(arguments, "trace_id", None)
     if wanted is not None:
+        if not _TRACE_ID.fullmatch(wanted):
+            what = wanted or "an empty text"
+            raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {arguments.source}` names some")
         wanted = wanted.lower().zfill(32)
         if wanted not in reading.trace_ids:
             raise SourceError(
@@ -175,7 +182,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     try:
         from failgraph.demo import run
     except ImportError as error:
-        _say(f"the demo needs {error.name}; install it with: pip install 'failgraph[demo]'")
+        _say(f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'")
         return WRONG_USE
     return run(arguments.out, lambda traces: _draw(traces, _SHOW))
 

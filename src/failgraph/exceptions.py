@@ -5,6 +5,7 @@ Only explicit causes count: `__cause__`, never `__context__`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -45,8 +46,8 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     that it lands there wherever it is recorded. Raise it `from` what caused it; the cause may be another failure, or
     a foreign exception, whose type and message become `foreign_error`.
 
-    The arguments are the fields of `FailureEvent`. The constructor never raises: values that break the schema are cut
-    or left out when the record is made.
+    The arguments are the fields of `FailureEvent`. The constructor raises on no value: what breaks the schema is cut or
+    left out when the record is made.
     """
 
     failure_kind: str = OTHER
@@ -152,6 +153,11 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         if nodes[0].failure is not None:
             _restored(self, nodes[0].failure[1])
         pickling.restore(self, nodes, _made)
+
+
+# `__new__` takes anything, for subclasses; what a caller gives is what `__init__` says.
+_, *_parameters = inspect.signature(NgFailureEvent.__init__).parameters.values()
+NgFailureEvent.__signature__ = inspect.Signature(_parameters)  # type: ignore[attr-defined]
 
 
 def recorded_event(node: Observed) -> FailureEvent | None:

@@ -144,9 +144,7 @@ def _failures(
 ) -> Iterator[Observation]:
     """The failures of the explicit chain of `error`, causes first; `hints` are of the exceptions `handed` in."""
     for lost in unplaced(error, boundary_for):
-        count("no_boundary")
-        name = type(lost).__name__
-        warn_once(f"boundary:{name}", "failgraph: a %s names no boundary and FAILGRAPH_BOUNDARY is not set", name)
+        _say_missing(lost, hints, "boundary")
     for node in observed(error, boundary_for):
         event = recorded_event(node) or event_of(node, boundary_for)
         if event is not None and id(node.error) in handed and hints != Hints():
@@ -168,6 +166,16 @@ def _born(error: BaseException, event: FailureEvent, now: Birth) -> Observation:
     return Observation(event, birth, remote, written)
 
 
+def _say_missing(error: BaseException, hints: Hints, what: str) -> None:
+    """Count a failure that cannot be recorded, and say once a type what it misses."""
+    count(f"no_{what}")
+    name = type(error).__name__
+    choices = ", ".join(each.value for each in FailureBoundary)
+    given = "" if hints.boundary is None else f" (given {safe_str(hints.boundary)[:40]!a})"
+    fix = f"give record() one of {choices}{given}" if what == "boundary" else "give record() a kind"
+    warn_once(f"{what}:{name}", "failgraph: %s names no %s and is not recorded; %s", name, what, fix)
+
+
 def _foreign(
     error: BaseException,
     hints: Hints,
@@ -177,7 +185,7 @@ def _foreign(
     """A foreign exception as a failure; it keeps its event id, so that it is one failure however often it is seen."""
     kind = hints.kind or kind_of(error)
     if boundary is None or kind is None:
-        count("no_boundary" if boundary is None else "no_kind")
+        _say_missing(error, hints, "boundary" if boundary is None else "kind")
         return None
     own_id = recorded_id(error)
     if own_id is None:

@@ -20,7 +20,8 @@ ENABLED: Final = "FAILGRAPH_ENABLED"
 """Whether failures are recorded: unset or `true`; with `false`, `record` and `hop` do nothing."""
 
 BOUNDARY: Final = "FAILGRAPH_BOUNDARY"
-"""The boundary of a failure that names none: one of the seven; unset, such a failure is counted and not recorded."""
+"""The boundary of a failure that names none: `agent`, `collection`, `environment`, `harness`, `model`,
+`resources_server` or `sandbox`; unset, such a failure is counted and not recorded."""
 
 LINKS: Final = "FAILGRAPH_LINKS"
 """Which causes also get a span link: `cross` (default), a cause in another trace; `all`, each; `off`, none."""
@@ -90,5 +91,5 @@ def current() -> Settings:
 
 
 def _did_you_mean(name: str) -> str:
-    close = difflib.get_close_matches(name, CHOICES, n=1)
+    close = difflib.get_close_matches(name.upper(), CHOICES, n=1, cutoff=0.75)
     return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(CHOICES)}"

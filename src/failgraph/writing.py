@@ -34,7 +34,7 @@ def choose_span(given: Span | None, birth: Birth, now: Birth, open_hops: list[Ho
     if given is not None:
         return given, now.hop or birth.hop
     if birth.span is not None:
-        if now.span is not None and _takes_over(now.span, birth.span):
+        if not _reachable(birth.span) and now.span is not None and _same_trace(now.span, birth.span):
             return now.span, now.hop
         return birth.span, birth.hop
     for hop in open_hops:
@@ -43,9 +43,9 @@ def choose_span(given: Span | None, birth: Birth, now: Birth, open_hops: list[Ho
     return INVALID_SPAN, None
 
 
-def _takes_over(here: Span, there: Span) -> bool:
-    """Whether a failure's own span has ended, but another one of the same trace runs here."""
-    return placement.is_live(here) and not placement.is_live(there) and _same_trace(here, there)
+def _reachable(span: Span) -> bool:
+    """Whether what is put on `span`, or on a failure span below it, is exported."""
+    return span.get_span_context().trace_flags.sampled
 
 
 def _same_trace(one: Span, other: Span) -> bool:

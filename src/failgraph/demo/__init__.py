@@ -5,7 +5,9 @@ Needs `failgraph[demo]`. No collector, no keys, no Docker.
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -25,10 +27,14 @@ from failgraph.view.picture import duration
 
 def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
     """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; the exit code."""
-    if out is not None and os.path.exists(out) and os.path.getsize(out):
-        print(f"failgraph: {out} is there already; name a new file", file=sys.stderr)
-        return 2
     path = out or _temporary()
+    try:
+        with open(path, "a") as file:
+            if file.tell():
+                raise FileExistsError(errno.EEXIST, "it is there already; name a new file")
+    except OSError as error:
+        print(f"failgraph: {path} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
     provider = TracerProvider(resource=Resource.create({"service.name": "failgraph-demo"}))
     provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(path)))
     provider.add_span_processor(FailureSpanProcessor())
@@ -58,4 +64,5 @@ def _print(path: str, draw: Callable[[Sequence[Trace]], None]) -> None:
             rollout = span.attributes.get(ROLLOUT_ID)
             print(f"trace {span.trace_id} · rollout {rollout} · {duration(span.duration_nano)} · no failures")
     print(f"\n{len(failing)} of {reading.trace_count} rollouts have failures; the traces are in {path}")
-    print(f"again: failgraph show {path}")
+    command = "failgraph" if shutil.which("failgraph") else sys.argv[0]
+    print(f"again: {command} show {path}")

@@ -44,14 +44,18 @@ class Found:
         if self.damaged:
             return "its gzip data is damaged"
         if self.protobuf:
-            return "it looks like protobuf, but holds no spans with ids"
+            return f"it looks like protobuf, but holds no span that can be read{', and is damaged' if self.bad else ''}"
         if not self.documents and not self.bad:
             return "it is empty"
         if not self.documents:
-            return f"none of its {self.bad} lines is JSON; give OTLP JSON or OTLP protobuf"
-        bad = f" and {self.bad} lines that are no JSON" if self.bad else ""
+            return f"{_lines(self.bad)} of it and none is JSON; give OTLP JSON or OTLP protobuf"
+        bad = f" and {_lines(self.bad)} that cannot be read" if self.bad else ""
         with_what = f" with {' and '.join(sorted(self.signals))}" if self.signals else " of another kind"
         return f"it holds {self.documents} JSON document{'' if self.documents == 1 else 's'}{with_what}{bad}"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
 
 
 class BadLines:

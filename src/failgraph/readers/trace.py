@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,6 +27,8 @@ class FailureRecord:
     event: FailureEvent
     span: SpanRecord
     """The span that holds it; a failure span where there was one."""
+    stands_on: SpanRecord
+    """The span that it was observed on: of a failure span its parent, where the source holds that."""
     time_unix_nano: int
     decoded: Decoded
 
@@ -83,7 +85,7 @@ def traces_of(spans: Mapping[str, Mapping[str, SpanRecord]]) -> list[Trace]:
     losses: dict[str, list[Loss]] = {}
     for trace_id, by_id in spans.items():
         losses[trace_id] = list(_span_losses(by_id))
-        found[trace_id] = _failures(by_id.values(), losses[trace_id])
+        found[trace_id] = _failures(by_id, losses[trace_id])
     # A failure of one trace may be the cause of one in another; its own trace's copy is the one to take.
     everywhere: dict[str, FailureRecord] = {}
     for failures in found.values():
@@ -110,10 +112,11 @@ def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
             yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
 
 
-def _failures(spans: Iterable[SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
+def _failures(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
     """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text."""
     chosen: dict[str, FailureRecord] = {}
-    for span in spans:
+    for span in spans.values():
+        parent = spans.get(span.parent_span_id or "") if span.is_failure_span else None
         for event in span.events:
             decoded = decode_event(event.attributes)
             if decoded.event is None or decoded.event_id is None:
@@ -124,7 +127,7 @@ def _failures(spans: Iterable[SpanRecord], losses: list[Loss]) -> dict[str, Fail
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
                 time_unix_nano = event.time_unix_nano or span.start_unix_nano
-                chosen[decoded.event_id] = FailureRecord(decoded.event, span, time_unix_nano, decoded)
+                chosen[decoded.event_id] = FailureRecord(decoded.event, span, parent or span, time_unix_nano, decoded)
                 if not event.time_unix_nano:
                     losses.append(Loss("attribute_missing", f"time of {decoded.event_id}"))
     return chosen

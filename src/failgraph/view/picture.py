@@ -14,6 +14,7 @@ from typing import NamedTuple
 from failgraph.losses import Losses
 from failgraph.readers import Trace
 from failgraph.readers.trace import HopRecord
+from failgraph.records import FailureEvent
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.view.neutral import neutral
 from failgraph.view.rows import cause_delay_nano
@@ -68,7 +69,7 @@ def list_line(trace: Trace) -> Line:
         Part(trace.trace_id, "name"),
         Part(f"  {start:%Y-%m-%dT%H:%M:%SZ}" if trace.start_unix_nano else "  " + "?".ljust(20), "quiet"),
         Part(f"  {duration(trace.duration_nano):>10}"),
-        Part(f"  {neutral(trace.service, 40)}  {_outcome(trace)}"),
+        Part(f"  {neutral(trace.service, 40)}  {_outcome(trace):<25}"),
     ]
     if trace.root_cause is not None:
         line += [Part("  root cause "), *_name(trace, trace.root_cause)]
@@ -129,15 +130,14 @@ def _hop(trace: Trace, hop: HopRecord) -> Node:
 def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str, int]) -> Node:
     failure = trace.failures[key]
     line = [Part(f"#{numbers[key]} "), *_name(trace, key)]
-    if (hop is None or failure.span is not hop.span) and not failure.span.is_failure_span:
-        line.append(Part(f"  on {neutral(failure.span.name, 80)}", "quiet"))
+    if hop is None or failure.stands_on is not hop.span:
+        line.append(Part(f"  on {neutral(failure.stands_on.name, 80)}", "quiet"))
     line += _marks(trace, hop, key)
-    notes = []
-    if failure.event.failure_reason:
-        notes.append([Part(f"“{neutral(failure.event.failure_reason)}”")])
+    notes = [[Part(f"“{neutral(failure.event.failure_reason)}”")]] if failure.event.failure_reason else []
+    notes += [[Part(fact, "quiet")] for fact in _facts(failure.event)]
     cause_id = trace.report.events[key].cause_id
     if cause_id is not None:
-        cause = trace.failures[cause_id].span
+        cause = trace.failures[cause_id].stands_on
         where = neutral(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
@@ -146,6 +146,27 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
     elif failure.event.cause_id is not None:
         notes.append([Part(f"caused by {neutral(failure.event.cause_id, 128)}, which is not here", "lost")])
     return Node(duration(trace.offset(failure.time_unix_nano)), "", line, notes)
+
+
+def _facts(event: FailureEvent) -> Iterator[str]:
+    """What the record says besides its kind and its reason, in at most two lines."""
+    if event.foreign_error is not None:
+        status = event.foreign_error.http_status
+        answered = "" if status is None else f" (HTTP {status})"
+        name, message = neutral(event.foreign_error.exception_type, 80), neutral(event.foreign_error.message)
+        yield f"from {name}: {message}{answered}"
+    facts = {
+        "HTTP": event.http_status,
+        "stage": event.stage,
+        "operation": event.operation,
+        "operation id": event.operation_id,
+        "attempt": event.attempt_id,
+        "type": event.exception_type,
+        **{name.replace("_", " "): value for name, value in (event.details or ())},
+    }
+    said = [f"{name} {neutral(str(value), 80)}" for name, value in facts.items() if value is not None]
+    if said:
+        yield " · ".join(said)
 
 
 def _marks(trace: Trace, hop: HopRecord | None, key: str) -> Line:
@@ -167,7 +188,7 @@ def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:
     """Causes that another trace holds."""
     for key, failure in trace.failures.items():
         if failure.span.trace_id != trace.trace_id:
-            where = f"{neutral(failure.span.name, 80)} [{neutral(failure.span.service, 40)}]"
+            where = f"{neutral(failure.stands_on.name, 80)} [{neutral(failure.stands_on.service, 40)}]"
             yield [Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "), *_name(trace, key)]
 
 

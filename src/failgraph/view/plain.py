@@ -14,7 +14,7 @@ _DEEPEST = 120
 
 def plain(line: Line) -> str:
     """The text of a line."""
-    return "".join(part.text for part in line)
+    return "".join(part.text for part in line).rstrip()
 
 
 def plain_lines(picture: Picture) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.text import Text
 
 from failgraph.view.picture import Line, Picture
-from failgraph.view.plain import Row, columns, rows
+from failgraph.view.plain import columns, rows
 
 STYLES = {
     "plain": "",
@@ -41,29 +41,30 @@ _LONG_BYTES = 16 << 20
 
 
 def print_line(console: Console, line: Line) -> None:
-    """Print one line, never broken: a terminal that is too narrow wraps it itself."""
-    console.print(_text(line), soft_wrap=True)
+    """Print one line; where it is wider than the terminal it goes on below, indented."""
+    for printed in _wrapped(console, _text(line), Text(), Text("    ")):
+        console.print(printed, soft_wrap=True)
 
 
 def print_picture(console: Console, picture: Picture) -> None:
     """Print a whole picture: as plain text has it, with colours, and with long lines wrapped inside the tree."""
     for line in picture.head:
-        console.print(_text(line))
+        print_line(console, line)
     for row in rows(picture):
-        for printed in _wrapped(console, row):
+        left = columns(row)
+        first, others = Text.assemble((left + row.branch, "dim")), Text.assemble((" " * len(left) + row.stem, "dim"))
+        for printed in _wrapped(console, _text(row.line), first, others):
             console.print(printed, soft_wrap=True)
     for line in picture.tail:
-        console.print(_text(line))
+        print_line(console, line)
 
 
-def _wrapped(console: Console, row: Row) -> Iterator[Text]:
-    """A row in as many lines as the width asks for; those after the first keep the branches of the tree."""
-    left = columns(row)
-    width = max(_NARROWEST, console.width - len(left) - len(row.stem))
-    for number, line in enumerate(_text(row.line).wrap(console, width) or [Text()]):
+def _wrapped(console: Console, text: Text, first: Text, others: Text) -> Iterator[Text]:
+    """`text` in as many lines as the width asks for, behind what stands before the first and before all others."""
+    width = max(_NARROWEST, console.width - others.cell_len)
+    for number, line in enumerate(text.wrap(console, width) or [Text()]):
         line.rstrip()
-        branch = row.branch if number == 0 else row.stem
-        yield Text.assemble((left if number == 0 else " " * len(left), "dim"), (branch, "dim"), line)
+        yield Text.assemble(others if number else first, line)
 
 
 def _text(line: Line) -> Text:
