@@ -28,10 +28,10 @@ WRONG_USE: Final = 2
 """Wrong use, or settings that cannot be used."""
 
 NO_SOURCE: Final = 3
-"""The source cannot be read, holds no trace, or not that trace."""
+"""The source cannot be read, holds no trace, or not that trace; or the output cannot be written."""
 
 _TRACE_ID = re.compile("[0-9a-fA-F]{1,32}")
-_MAX_DIGITS = 200_000
+_MAX_DIGITS = 20_000
 """Digits of an exit code that is still printed; the codec reads no longer one."""
 
 
@@ -64,11 +64,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(neutral(str(error), 2000))
         return NO_SOURCE
     except BrokenPipeError:
-        # The reader of a pipe has seen enough; Python would complain again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()  # whoever reads the pipe has seen enough
         return DONE
+    except OSError as error:
+        _drop_stdout()
+        _say(f"the output cannot be written: {error.strerror}")
+        return NO_SOURCE
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_stdout() -> None:
+    """Keep Python from complaining once more when it closes a stdout that takes nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> _Parser:

@@ -12,7 +12,7 @@ from failgraph.text import well_formed
 Value = str | bool | int | tuple[str, ...]
 Attributes = dict[str, Value]
 
-_INTEGER = re.compile(r"-?[0-9]{1,100000}")
+_INTEGER = re.compile(r"-?[0-9]{1,10000}")
 _UNCOUNTED = frozenset({CAUSE_TRACE_ID, CAUSE_SPAN_ID})
 
 

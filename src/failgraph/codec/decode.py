@@ -164,6 +164,8 @@ def _cut(event_id: str, attributes: Mapping[str, object], present: int, losses: 
     if written == present:
         return []
     gone = any(loss.kind == "attribute_missing" for loss in losses)
+    if written < present:
+        return [] if gone else [Loss("unknown_field", f"text of {event_id} that was not written so")]
     return [Loss("attribute_missing" if gone else "text_cut", f"{written - present} bytes of text of {event_id}")]
 
 
@@ -203,26 +205,30 @@ def decode(
     span_attributes = span_attributes or {}
     losses: list[Loss] = []
     chosen: dict[str, Decoded] = {}
-    left_out = False
+    unreadable: list[str | None] = []
     for decoded in map(decode_event, events):
         losses.extend(decoded.losses)
         if decoded.event_id is None or decoded.event is None:
-            left_out = True
+            unreadable.append(decoded.event_id)
             continue
         rival = chosen.get(decoded.event_id)
         if rival is not None and not rival.remote and not decoded.remote:
             losses.append(Loss("duplicate", decoded.event_id))
         if rival is None or better(decoded, rival):
             chosen[decoded.event_id] = decoded
-    report_ids = span_attributes.get(semconv.REPORT_IDS)
-    hop = semconv.REPORT_SCHEMA_VERSION in span_attributes
     report, found = assemble(
         {key: decoded.event for key, decoded in chosen.items() if decoded.event is not None},
         read_text(span_attributes, semconv.REPORT_ID),
         report_ids_of(span_attributes),
-        omitted=span_attributes.get(semconv.REPORT_OMITTED) is True or (hop and report_ids is None) or left_out,
+        omitted=says_omitted(span_attributes) or any(key not in chosen for key in unreadable),
     )
     return report, (*losses, *found)
+
+
+def says_omitted(span_attributes: Mapping[str, object]) -> bool:
+    """Whether a hop wrote a report that was not whole: it says so, or its list of ids found no place."""
+    listed = semconv.REPORT_IDS in span_attributes or semconv.REPORT_SCHEMA_VERSION not in span_attributes
+    return span_attributes.get(semconv.REPORT_OMITTED) is True or not listed
 
 
 def report_ids_of(span_attributes: Mapping[str, object]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from opentelemetry.exporter.otlp.json.file import FileSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from failgraph.demo.rollouts import ROLLOUTS, drive
 from failgraph.demo.service import serving
@@ -27,7 +28,10 @@ from failgraph.view.picture import duration
 
 def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
     """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; the exit code."""
-    path = out or _temporary()
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        print("failgraph: OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo", file=sys.stderr)
+        return 2
+    path = os.path.join(".", out) if out else _temporary()
     try:
         with open(path, "a") as file:
             if file.tell():
@@ -35,7 +39,8 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
     except OSError as error:
         print(f"failgraph: {path} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
-    provider = TracerProvider(resource=Resource.create({"service.name": "failgraph-demo"}))
+    # Every trace, whatever the environment says of sampling.
+    provider = TracerProvider(ALWAYS_ON, Resource.create({"service.name": "failgraph-demo"}))
     provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(path)))
     provider.add_span_processor(FailureSpanProcessor())
     try:

@@ -37,7 +37,7 @@ def drive(rollout: Rollout, url: str, provider: TracerProvider) -> None:
     """Run one rollout as a hop of its own; a reply that is a failure makes the rollout one."""
     tracer = provider.get_tracer("failgraph.demo")
     with (
-        httpx.Client(timeout=10) as client,
+        httpx.Client(timeout=10, trust_env=False) as client,
         tracer.start_as_current_span("rollout", attributes={ROLLOUT_ID: rollout.id}),
     ):
         HTTPXClientInstrumentor.instrument_client(client, tracer_provider=provider)

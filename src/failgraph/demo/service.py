@@ -171,8 +171,8 @@ def _route(serve: Callable[[Body], Awaitable[Body]]) -> Callable[[Body], Awaitab
 def serving(provider: TracerProvider) -> Iterator[str]:
     """The service on a free port of loopback, traced by OpenTelemetry's own instrumentations; its URL."""
     with silent_server() as silent:
-        peer = httpx.AsyncClient(timeout=10)
-        outside = httpx.AsyncClient(timeout=httpx.Timeout(MODEL_TIMEOUT_S))
+        peer = httpx.AsyncClient(timeout=10, trust_env=False)
+        outside = httpx.AsyncClient(timeout=MODEL_TIMEOUT_S, trust_env=False)
         providers = {"silent": silent, "closed": closed_port_url()}
         app = Service(peer, outside, providers).app()
         for client in (peer, outside):

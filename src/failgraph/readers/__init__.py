@@ -12,12 +12,14 @@ from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
+from failgraph.readers.failures import FailureRecord
+from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import BadLines, Found, json_documents
 from failgraph.readers.otlp_json import spans_of
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
-from failgraph.readers.trace import FailureRecord, HopRecord, Trace, traces_of
+from failgraph.readers.trace import Trace, traces_of
 
 __all__ = ["EventRecord", "FailureRecord", "HopRecord", "Reading", "SpanRecord", "Trace", "read", "spans"]
 
@@ -56,19 +58,28 @@ def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Re
     """
     losses: list[Loss] = []
     seen: set[str] = set()
-    failing: set[str] = set()
+    # In the order in which they appear, so that one source always gives one result.
+    kept: dict[str, dict[str, SpanRecord]] = {}
     with opened(source) as file:
         for span in _spans(file, source, losses, _half(progress, 0)):
             seen.add(span.trace_id)
             if span.tells_of_failures:
-                failing.add(span.trace_id)
-        kept: dict[str, dict[str, SpanRecord]] = {trace_id: {} for trace_id in failing}
-        for span in _spans(file, source, [], _half(progress, 1)) if failing else ():
+                kept.setdefault(span.trace_id, {})
+        for span in _spans(file, source, [], _half(progress, 1)) if kept else ():
             if span.trace_id in kept:
-                spans_by_id = kept[span.trace_id]
-                known = spans_by_id.get(span.span_id)
-                spans_by_id[span.span_id] = span if known is None else known.or_fuller(span)
-    return Reading(traces_of(kept), frozenset(seen), tuple(losses))
+                _keep(kept[span.trace_id], span, losses)
+    losses.extend(Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id])
+    return Reading(traces_of({key: value for key, value in kept.items() if value}), frozenset(seen), tuple(losses))
+
+
+def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Loss]) -> None:
+    """Add a span; a copy of one that is there is put together with it."""
+    known = spans_by_id.get(span.span_id)
+    if known is not None and known != span:
+        if known.conflicts(span):
+            losses.append(Loss("duplicate", f"span {span.span_id} of {span.trace_id} is there in two versions"))
+        span = known.merged(span)
+    spans_by_id[span.span_id] = span
 
 
 def _half(progress: Progress | None, which: int) -> Progress | None:

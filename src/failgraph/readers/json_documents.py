@@ -14,9 +14,11 @@ _MAX_BAD_LINES = 20
 """Broken lines that are named one by one; the rest are counted in one loss."""
 _MAX_LINE = 1 << 29
 """Bytes of one document at most; a longer one is left out and said."""
-_MAX_RETRIES = 20
+_MAX_RETRIES = 5
 """How many documents without an end are gone behind; what follows the last of them is given up."""
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)')
+"""A JSON string, or the beginning of one that never ends: every character of a line is looked at once."""
+_SPACE = re.compile(r"[ \t\r\n]*")
 _BOM = b"\xef\xbb\xbf"
 _SIGNALS = {"logs": "logs", "metrics": "metrics", "profiles": "profiles", "spans": "traces"}
 
@@ -95,8 +97,8 @@ def json_documents(stream: IO[bytes], found: Found, bad: BadLines) -> Iterator[t
 
 def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending) -> Iterator[tuple[int, object]]:
     for number, line in lines:
-        documents = None if pending and not line.startswith((b"{", b"[")) else _parsed(line)
-        if documents is not None and (not pending or _is_whole(documents)):
+        documents = _parsed(line) if not pending or pending.may_end_before(line) else None
+        if documents is not None and (not pending or any(map(_is_whole, documents))):
             pending.drop()
             first = number
         else:
@@ -144,6 +146,14 @@ class _Pending:
         bare = _STRING.sub(b"", line)
         self._depth += bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
 
+    def may_end_before(self, line: bytes) -> bool:
+        """Whether `line` can be a document of its own, and so say that these lines are broken.
+
+        In an array of documents each of them may stand on a line of its own.
+        """
+        begins = b"[" if self._lines[0][1].lstrip().startswith(b"[") else (b"{", b"[")
+        return line.startswith(begins)
+
     def complete(self) -> bool:
         """Whether its brackets are closed, or it grows past all measure."""
         return self._depth <= 0 or self._size > _MAX_LINE
@@ -172,10 +182,25 @@ class _Pending:
         return rest
 
 
-def _is_whole(documents: list[object]) -> bool:
-    """Whether a line that parses inside a broken document is a document of its own rather than a part of that one."""
-    keys = {str(key).replace("_", "").lower() for each in documents if isinstance(each, dict) for key in each}
-    return bool(keys & {"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches", "trace"})
+_TOP = frozenset({"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"})
+_WRAPPERS = ("trace", "result")
+"""Keys under which an API puts the whole document."""
+
+
+def unwrapped(document: object) -> Iterator[object]:
+    """The documents that a document is: of a list its items, each without what an API wraps around it."""
+    for each in document if isinstance(document, list) else [document]:
+        top: object = each
+        for key in _WRAPPERS:
+            if isinstance(top, dict) and isinstance(top.get(key), dict):
+                top = top[key]
+        yield top
+
+
+def _is_whole(document: object) -> bool:
+    """Whether a document that stands alone on a line is one of its own rather than a part of another."""
+    tops = (top for top in unwrapped(document) if isinstance(top, dict))
+    return any(str(key).replace("_", "").lower() in _TOP for top in tops for key in top)
 
 
 def _parsed(text: bytes) -> list[object] | None:
@@ -186,12 +211,15 @@ def _parsed(text: bytes) -> list[object] | None:
         return None
     except ValueError:
         pass
-    documents, decoder, rest = [], json.JSONDecoder(), text.decode("utf-8", "surrogateescape").strip()
-    while rest:
+    documents, decoder = [], json.JSONDecoder()
+    # A line of an array of documents ends in a comma.
+    rest = text.decode("utf-8", "surrogateescape").rstrip(" \t\r\n,")
+    at = _SPACE.match(rest).end()  # type: ignore[union-attr]
+    while at < len(rest):
         try:
-            document, end = decoder.raw_decode(rest)
+            document, end = decoder.raw_decode(rest, at)
         except (ValueError, RecursionError):
             return None
         documents.append(document)
-        rest = rest[end:].lstrip()
-    return documents
+        at = _SPACE.match(rest, end).end()  # type: ignore[union-attr]
+    return documents or None

@@ -5,6 +5,7 @@ Read one `ResourceSpans` at a time, so that memory does not grow with the file.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
@@ -31,7 +32,9 @@ def looks_like_protobuf(head: bytes) -> bool:
 
 def _is_framed(head: bytes) -> bool:
     # The Collector's file exporter writes a length of four bytes, big-endian, before each message.
-    return len(head) > 4 and head[4] == _RESOURCE_SPANS and 0 < int.from_bytes(head[:4], "big") < _MAX_MESSAGE
+    # A plain message begins with the tag itself, and its own length may well look like the rest of that.
+    length = int.from_bytes(head[:4], "big")
+    return len(head) > 4 and head[:1] != b"\x0a" and head[4] == _RESOURCE_SPANS and 0 < length < _MAX_MESSAGE
 
 
 def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines) -> Iterator[SpanRecord]:
@@ -51,68 +54,60 @@ def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines) -> Iterator[Sp
 
 def _messages(stream: IO[bytes], bad: BadLines, *, framed: bool) -> Iterator[bytes]:
     """The bytes of each `ResourceSpans`; anything else at the top is passed over."""
-    while True:
-        if framed:
-            # The frames only repeat what the fields inside them say: where each one ends.
-            length = stream.read(4)
-            if not length:
-                return
-            left = int.from_bytes(length, "big")
-            frame = stream.read(left) if left < _MAX_MESSAGE else b""
-            if len(frame) < left:
-                bad.add("the last message is cut off")
-            yield from _fields(_Buffer(frame), bad if len(frame) == left else None)
-        else:
-            yield from _fields(stream, bad)
+    if not framed:
+        yield from _fields(stream, bad)
+        return
+    while length := stream.read(4):
+        size = int.from_bytes(length, "big")
+        frame = stream.read(size) if len(length) == 4 and size < _MAX_MESSAGE else b""
+        if len(length) < 4 or len(frame) < size:
+            bad.add("the last message is cut off")
             return
+        yield from _fields(io.BytesIO(frame), bad)
 
 
-class _Buffer:
-    """Bytes read like a file."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def read(self, size: int) -> bytes:
-        found = self._data[self._at : self._at + size]
-        self._at += size
-        return found
+class _DamagedError(Exception):
+    """What follows is no protobuf, or ends in the middle."""
 
 
-def _fields(stream: Any, bad: BadLines | None) -> Iterator[bytes]:
-    """The bytes of each `ResourceSpans` of a message; with `bad`, what ends early or is no protobuf goes into it."""
-    while (tag := _varint(stream)) is not None:
-        wire = tag & 7
-        if wire == 2:
-            length = _varint(stream)
-            data = stream.read(length) if length is not None and length < _MAX_MESSAGE else b""
-            if length is None or len(data) < length:
-                if bad is not None:
-                    bad.add("the last message is cut off")
-                return
+def _fields(stream: IO[bytes], bad: BadLines) -> Iterator[bytes]:
+    """The bytes of each `ResourceSpans` of a message, up to where it is damaged."""
+    try:
+        while (tag := _varint(stream, may_end=True)) is not None:
+            data = _field(stream, tag & 7)
             if tag == _RESOURCE_SPANS:
                 yield data
-        elif wire == 0:
-            _varint(stream)
-        elif wire in (1, 5):
-            stream.read(8 if wire == 1 else 4)
-        else:
-            if bad is not None:
-                bad.add("what follows is no protobuf")
-            return
+    except _DamagedError:
+        bad.add("from here on it is no protobuf, or it ends in the middle of a message")
 
 
-def _varint(stream: Any) -> int | None:
-    value: int = 0
+def _field(stream: IO[bytes], wire: int) -> bytes:
+    """The bytes of a field of this wire type."""
+    if wire == 0:
+        _varint(stream)
+        return b""
+    size = {1: 8, 5: 4}.get(wire)
+    if size is None:
+        size = _varint(stream) if wire == 2 else None
+    data = stream.read(size) if size is not None and size < _MAX_MESSAGE else b""
+    if size is None or len(data) < size:
+        raise _DamagedError
+    return data
+
+
+def _varint(stream: IO[bytes], *, may_end: bool = False) -> int | None:
+    """The next varint; None where the stream ends before it and `may_end`."""
+    value = 0
     for shift in range(0, 70, 7):
-        byte: bytes = stream.read(1)
+        byte = stream.read(1)
         if not byte:
-            return None
+            if may_end and not shift:
+                return None
+            raise _DamagedError
         value |= (byte[0] & 0x7F) << shift
         if byte[0] < 0x80:
             return value
-    return None
+    raise _DamagedError
 
 
 def _spans(resource_spans: ResourceSpans, number: int, bad: BadLines) -> Iterator[SpanRecord]:

@@ -32,6 +32,7 @@ _COMPRESSIONS = {
     b"\x04\x22\x4d\x18": "lz4",
     b"\xff\x06\x00\x00sNaPpY": "snappy",
 }
+_TELL_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 
 
@@ -42,15 +43,24 @@ def opened(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Raises SourceError where it cannot be opened.
     """
     try:
-        with sys.stdin.buffer if source == STDIN else open(source, "rb") as file:
+        with _open(source) as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                yield cast("IO[bytes]", file)
+                yield file
                 return
             with tempfile.TemporaryFile(prefix="failgraph-") as spool:
                 shutil.copyfileobj(file, spool)
                 yield cast("IO[bytes]", spool)
     except OSError as error:
         raise SourceError(f"{name_of(source)} cannot be read: {error.strerror or error}") from error
+
+
+def _open(source: str | os.PathLike[str]) -> IO[bytes]:
+    if source != STDIN:
+        return open(source, "rb")
+    if sys.stdin is None:
+        raise SourceError("standard input is closed")
+    # The caller's own standard input stays open.
+    return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def name_of(source: str | os.PathLike[str]) -> str:
@@ -78,25 +88,26 @@ UNPACK_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class _Counted:
-    """A file that tells how far it has been read."""
+    """A file that tells how far it has been read, now and then and at its end."""
 
     def __init__(self, file: IO[bytes], progress: Progress) -> None:
         self._file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
+        self._done = self._told = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.readline, b"")
-
-    def _told(self, data: bytes) -> bytes:
-        self._progress(self._file.tell(), self._size)
+    def _tell(self, data: bytes) -> bytes:
+        self._done += len(data)
+        if not data or self._done - self._told >= _TELL_BYTES:
+            self._told = self._done
+            self._progress(min(self._done, self._size), self._size)
         return data
 
     def read(self, size: int = -1) -> bytes:
-        return self._told(self._file.read(size))
+        return self._tell(self._file.read(size))
 
     def readline(self, size: int = -1) -> bytes:
-        return self._told(self._file.readline(size))
+        return self._tell(self._file.readline(size))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from failgraph import semconv
 
@@ -44,8 +44,8 @@ class SpanRecord:
 
     @property
     def tells_of_failures(self) -> bool:
-        """Whether it holds a failure event or a hop's report."""
-        return bool(self.events) or semconv.REPORT_SCHEMA_VERSION in self.attributes
+        """Whether it holds a failure event or a hop's report, or was made to hold one."""
+        return bool(self.events) or self.is_failure_span or semconv.REPORT_SCHEMA_VERSION in self.attributes
 
     @property
     def is_failure_span(self) -> bool:
@@ -57,7 +57,20 @@ class SpanRecord:
         """How long it took; None where it has not ended, or its times say nothing."""
         return self.end_unix_nano - self.start_unix_nano if 0 < self.start_unix_nano <= self.end_unix_nano else None
 
-    def or_fuller(self, other: SpanRecord) -> SpanRecord:
-        """Of two copies of one span this one, unless the other has ended where this has not, or holds more."""
-        ours, theirs = ((bool(each.end_unix_nano), len(each.events), len(each.attributes)) for each in (self, other))
-        return other if theirs > ours else self
+    def merged(self, other: SpanRecord) -> SpanRecord:
+        """One span of two copies: all events and attributes of both, where they differ the ended one's."""
+        first, second = (self, other) if self.end_unix_nano or not other.end_unix_nano else (other, self)
+        events = {(event.time_unix_nano, repr(event.attributes)): event for event in (*first.events, *second.events)}
+        return replace(
+            first,
+            start_unix_nano=first.start_unix_nano or second.start_unix_nano,
+            end_unix_nano=max(first.end_unix_nano, second.end_unix_nano),
+            attributes={**second.attributes, **first.attributes},
+            events=tuple(events.values()),
+            dropped=max(first.dropped, second.dropped),
+        )
+
+    def conflicts(self, other: SpanRecord) -> bool:
+        """Whether two copies cannot be of one span: another name, parent or process."""
+        ours, theirs = ((each.name, each.parent_span_id, each.process) for each in (self, other))
+        return ours != theirs

@@ -12,8 +12,7 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from failgraph.losses import Losses
-from failgraph.readers import Trace
-from failgraph.readers.trace import HopRecord
+from failgraph.readers import HopRecord, Trace
 from failgraph.records import FailureEvent
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.view.neutral import neutral
@@ -92,15 +91,17 @@ def picture(trace: Trace) -> Picture:
     # Failures above which the file holds no hop: their parents are lost, or form a ring.
     here = [key for key, failure in trace.failures.items() if failure.span.trace_id == trace.trace_id]
     orphans = [_failure(trace, None, key, numbers) for key in here if key not in placed]
-    return Picture(head, [*_hops(trace, numbers), *orphans], [*_elsewhere(trace, numbers), *loss_lines(trace.losses)])
+    return Picture(
+        head, [*_hops(trace, numbers), *orphans], [*_elsewhere(trace, numbers), *loss_lines(trace.losses, _MAX_LOSSES)]
+    )
 
 
-def loss_lines(losses: Losses) -> Iterator[Line]:
-    """What was lost, the first few one by one."""
-    for loss in losses[:_MAX_LOSSES]:
+def loss_lines(losses: Losses, most: int | None = None) -> Iterator[Line]:
+    """What was lost, at `most` so many one by one."""
+    for loss in losses[:most]:
         yield [Part("lost: ", "lost"), Part(f"{loss.kind}: {neutral(loss.detail)}")]
-    if len(losses) > _MAX_LOSSES:
-        yield [Part("lost: ", "lost"), Part(f"{len(losses) - _MAX_LOSSES} more; --json has all")]
+    if most is not None and len(losses) > most:
+        yield [Part("lost: ", "lost"), Part(f"{len(losses) - most} more; --json has all")]
 
 
 def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
@@ -110,7 +111,8 @@ def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
     tops: list[Node] = []
     for hop in trace.hops:
         below[id(hop)] += [
-            (trace.failures[key].time_unix_nano, _failure(trace, hop, key, numbers)) for key in hop.failures
+            (trace.failures[key].time_unix_nano or hop.span.start_unix_nano, _failure(trace, hop, key, numbers))
+            for key in hop.failures
         ]
         if id(hop.parent) in below:
             below[id(hop.parent)].append((hop.span.start_unix_nano, nodes[id(hop)]))

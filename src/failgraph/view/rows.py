@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from failgraph.losses import Losses
-from failgraph.readers import Trace
-from failgraph.readers.trace import FailureRecord, HopRecord
+from failgraph.readers import FailureRecord, HopRecord, Trace
 
 
 def list_row(trace: Trace) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def _head(trace: Trace) -> dict[str, Any]:
         "trace_id": trace.trace_id,
         "start_unix_nano": trace.start_unix_nano or None,
         "duration_nano": trace.duration_nano,
-        "service": trace.service,
+        "service": trace.service or None,
         "root_cause": None
         if root is None
         else {"event_id": root.event_id, "kind": root.failure_kind, "boundary": root.boundary.value},
@@ -58,7 +57,7 @@ def _head(trace: Trace) -> dict[str, Any]:
 def _hop(trace: Trace, hop: HopRecord) -> dict[str, Any]:
     return {
         "span_id": hop.span.span_id,
-        "service": hop.span.service,
+        "service": hop.span.service or None,
         "name": hop.span.name,
         "offset_nano": trace.offset(hop.span.start_unix_nano),
         "duration_nano": hop.span.duration_nano,
@@ -71,7 +70,7 @@ def _failure(trace: Trace, key: str, failure: FailureRecord) -> dict[str, Any]:
     return {
         "trace_id": failure.span.trace_id,
         "span_id": failure.span.span_id,
-        "service": failure.span.service,
+        "service": failure.span.service or None,
         "time_unix_nano": failure.time_unix_nano or None,
         "offset_nano": trace.offset(failure.time_unix_nano),
         "placement": failure.placement,

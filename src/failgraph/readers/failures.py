@@ -1,0 +1,79 @@
+"""The failures of a trace: each once, with the span that it was observed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from failgraph.codec import Decoded, decode_event
+from failgraph.codec.decode import better
+from failgraph.losses import Loss
+from failgraph.readers.span import SpanRecord
+from failgraph.records import FailureEvent
+
+_MAX_ELSEWHERE = 256
+"""Causes in other traces that one trace takes in; a longer chain ends in `cause_missing`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRecord:
+    """One failure, and where it was observed."""
+
+    event: FailureEvent
+    span: SpanRecord
+    """The span that holds it; a failure span where there was one."""
+    stands_on: SpanRecord
+    """The span that it was observed on: of a failure span its parent, where the source holds that."""
+    time_unix_nano: int
+    decoded: Decoded
+
+    @property
+    def placement(self) -> str:
+        """`span` or `failure_span`."""
+        return "failure_span" if self.span.is_failure_span else "span"
+
+
+def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
+    """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text."""
+    chosen: dict[str, FailureRecord] = {}
+    unreadable: list[str | None] = []
+    for span in spans.values():
+        parent = spans.get(span.parent_span_id or "") if span.is_failure_span else None
+        if span.is_failure_span and not span.events:
+            losses.append(Loss("event_missing", f"that of the failure span {span.span_id}"))
+        for event in span.events:
+            decoded = decode_event(event.attributes)
+            if decoded.event is None or decoded.event_id is None:
+                losses.extend(decoded.losses)
+                unreadable.append(decoded.event_id)
+                continue
+            rival = chosen.get(decoded.event_id)
+            if rival is not None and not rival.decoded.remote and not decoded.remote:
+                losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
+            if rival is None or better(decoded, rival.decoded):
+                chosen[decoded.event_id] = FailureRecord(
+                    decoded.event, span, parent or span, event.time_unix_nano, decoded
+                )
+    losses.extend(Loss("event_missing", f"{key or 'one'} cannot be read") for key in unreadable if key not in chosen)
+    losses.extend(Loss("attribute_missing", f"time of {key}") for key in chosen if not chosen[key].time_unix_nano)
+    return chosen
+
+
+def by_time(item: tuple[str, FailureRecord]) -> tuple[int, int, str]:
+    """Sorts failures by time, then by the order in their process; one without a time by that of its span."""
+    key, failure = item
+    return failure.time_unix_nano or failure.span.start_unix_nano, failure.decoded.seq, key
+
+
+def with_causes(
+    failures: Mapping[str, FailureRecord], everywhere: Mapping[str, FailureRecord]
+) -> dict[str, FailureRecord]:
+    """`failures` with the chains of causes that other traces hold."""
+    found = dict(failures)
+    for failure in failures.values():
+        cause_id = failure.event.cause_id
+        most = len(failures) + _MAX_ELSEWHERE
+        while cause_id is not None and cause_id not in found and cause_id in everywhere and len(found) < most:
+            found[cause_id] = everywhere[cause_id]
+            cause_id = everywhere[cause_id].event.cause_id
+    return found
