@@ -29,15 +29,15 @@ MEANING: Mapping[LossKind, str] = MappingProxyType(
         "event_missing": "a failure cannot be read, or a hop wrote down the id of one that the source does not hold",
         "id_missing": "a failure event has no id and is left out",
         "cause_missing": "a failure names a cause that the source does not hold; the edge is left out",
-        "duplicate": "a failure was written more than once by its observer; the first copy is kept",
+        "duplicate": "an observer wrote a failure twice (the first is kept), or two different spans have one id",
         "cycle": "causes form a ring; the edge that closes it is left out",
         "dropped_events": "a span dropped events or attributes at its limit, ours may be among them",
         "span_missing": "a span names a parent that the source does not hold",
-        "unended": "a span has no end; its duration is unknown",
-        "partial_trace": "the backend returned a part of the trace",
-        "bad_line": "a line of the file, or a span in it, cannot be read and is left out",
+        "unended": "a span has no end, or one before its start; its duration is unknown",
+        "partial_trace": "the backend returned a part of the trace, or the file lost one while it was read",
+        "bad_line": "a part of the file (a line, a message, a span, a field) cannot be read and is left out",
         "unknown_kind": "a kind fits neither name pattern; it is kept as it is",
-        "unknown_field": "a field is unknown or outside its limits and is left out",
+        "unknown_field": "a field is unknown, outside its limits, or not as it was written",
     }
 )
 """Each kind of loss in a sentence."""
