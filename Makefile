@@ -9,7 +9,7 @@ INSTALL ?= .[demo]
 PINS    ?=
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
-CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make PYTHON=python3.12")'
+CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
 
 .PHONY: demo test lint clean
 

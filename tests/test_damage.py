@@ -241,6 +241,7 @@ def test_a_parent_that_is_no_id_does_not_make_a_root(reading):
         {"name": 5},
         {"kind": "SERVR"},
         {"kind": 2.5},
+        {"droppedEventsCount": "many"},
     ],
 )
 def test_a_part_of_the_wrong_type_is_a_loss(reading, change):
@@ -262,6 +263,17 @@ def test_a_container_of_the_wrong_type_is_a_loss(reading, place):
     }[place]
     holder[place] = "x" if place == "resource" else {"x": 1}
     found = reading(process(span(1, None, seen(event("e")))), broken)
+    assert kinds(found.losses) == ["bad_line"]
+
+
+def test_protobuf_says_what_it_cannot_take_too(reading):
+    """A parent that is no id is a parent that is not here, and an unknown kind is a loss, as in JSON."""
+    data = TracesData.FromString(message(1))
+    made = data.resource_spans[0].scope_spans[0].spans[0]
+    made.parent_span_id, made.kind = b"\x01\x02", 77
+    found = reading(data.SerializeToString())
+    assert found.traces[0].root is None
+    assert kinds(found.traces[0].losses) == ["span_missing"]
     assert kinds(found.losses) == ["bad_line"]
 
 
@@ -302,6 +314,7 @@ def test_deep_nests_with_many_failures_are_bounded(reading, monkeypatch):
     nest = [span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER, start=n) for n in range(1, 301)]
     (trace,) = reading(process(*nest)).traces
     assert sum(len(hop.unreported) for hop in trace.hops) < 1000 + 300 + 300 * hops._INNERMOST
+    assert "partial_trace" in kinds(trace.losses)
     assert all(f"e{int(hop.span.span_id, 16)}" in hop.unreported for hop in trace.hops)
 
 

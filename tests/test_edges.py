@@ -520,12 +520,47 @@ class Stubborn(Exception):
         raise ValueError(name)
 
 
-def test_an_exception_that_refuses_a_mark_is_recorded(tracer):
-    """It cannot be told again, and that is counted."""
+def test_an_exception_that_refuses_attributes_is_marked_all_the_same(tracer):
+    """The mark is no `setattr`, so nothing of the user's runs for it, and the exception is one failure."""
+    error = Stubborn()
     with tracer.start_as_current_span("work") as span:
-        assert failgraph.record(Stubborn(), boundary="agent", kind="x_y").placement == "span"
+        assert failgraph.record(error, boundary="agent", kind="x_y").placement == "span"
+        assert failgraph.record(error, boundary="agent", kind="x_y").placement == "duplicate"
     assert len(ours(span)) == 1
-    assert failgraph.stats()["unmarked"] == 1
+
+
+def test_what_is_recorded_after_the_end_of_its_trace_goes_first(tracer, monkeypatch):
+    """Late failures of ended traces push no live trace out of the index, and are still written once."""
+    monkeypatch.setattr(index, "MAX_TRACES", 3)
+    with tracer.start_as_current_span("live") as live:
+        failgraph.record(event("live"))
+        for _ in range(10):
+            ended = tracer.start_span("ended", context=trace.set_span_in_context(trace.INVALID_SPAN))
+            with trace.use_span(ended):
+                error = failure()
+            ended.end()
+            assert failgraph.record(error).placement == "failure_span"
+            assert failgraph.record(error).placement == "duplicate"
+        assert set(failgraph.report_for_trace(live.get_span_context()).events) == {"live"}
+
+
+def test_an_exception_does_not_remember_traces_for_ever(tracer):
+    """One that is kept and raised in any number of traces keeps the newest of them."""
+    error = failure()
+    for _ in range(100):
+        with tracer.start_as_current_span("work"):
+            assert failgraph.record(error).placement == "span"
+    assert len(error._written) == 64
+
+
+def test_late_is_what_comes_after_the_report_of_the_span(tracer):
+    """Of two hops on one span the outer one writes the report: what the inner one's task records before is in time."""
+    with tracer.start_as_current_span("work") as span, failgraph.hop():
+        with failgraph.hop():
+            context = contextvars.copy_context()
+        context.run(lambda: failgraph.record(failure()))
+    assert semconv.LATE not in ours(span)[0]
+    assert span.attributes[semconv.REPORT_IDS] == (ours(span)[0][semconv.ID],)
 
 
 def test_all_events_of_all_traces_are_bounded(tracer, monkeypatch):

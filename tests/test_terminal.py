@@ -82,6 +82,19 @@ def test_the_width_is_respected_inside_the_tree(traces, width):
     assert words.replace(" ", "") == expected.replace(" ", "")
 
 
+def test_a_tree_deeper_than_the_terminal_is_wide(tmp_path):
+    """The branches are cut before the text is: no line is wider than the terminal."""
+    from rich.cells import cell_len
+
+    path = tmp_path / "deep.jsonl"
+    nest = [span(number, number - 1 or None, kind=2, name="a name of some length") for number in range(1, 40)]
+    nest[-1]["events"] = [seen(event("e1", failure_reason="words " * 30))]
+    write(path, process(*nest))
+    shown = COLOUR.sub("", on_terminal(80, "show", str(path))).splitlines()
+    assert max(map(cell_len, shown)) <= 80
+    assert sum("a name of some" in line for line in shown) == 39
+
+
 def test_colours_by_boundary_and_no_color(traces):
     """Each boundary has its colour; with NO_COLOR there is none."""
     assert "\x1b[35mmodel" in on_terminal(100, "show", traces)

@@ -47,6 +47,24 @@ def test_each_failure_is_there_once_with_or_without_a_trace(failures):
     assert set(failures.report().events) == {event.event_id for event in failures}
 
 
+def test_a_deferred_failure_is_there_and_belongs_to_its_test(failures, pytester):
+    """Reading the fixture writes what was deferred, and what an earlier test deferred is not this one's."""
+    failgraph.record(failure("judge_failed", "agent"), deferred=True)
+    assert failures.tree() == ["agent judge_failed"]
+    pytester.makepyfile(
+        """
+        import failgraph
+
+        def test_one():
+            failgraph.record(failgraph.NgFailureEvent("shutdown", boundary="agent"), deferred=True)
+
+        def test_two(failures):
+            assert failures.kinds == []
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
 def test_pytest_finds_the_fixture_by_itself(pytester):
     """In a project that only has failgraph installed, `failures` is there, and starts empty in each test."""
     pytester.makepyfile(

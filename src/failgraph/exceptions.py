@@ -64,7 +64,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     cause_id: str | None = None
     event_id: str
     _birth: context.Birth | None
-    _written: set[int]
+    _written: dict[int, None]
     _remote: bool
     _event: FailureEvent | None
 
@@ -73,7 +73,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self = super().__new__(cls, *args)
         self.event_id = new_event_id()
         self._birth = context.here()
-        self._written = set()
+        self._written = {}
         self._remote = False
         self._event = None
         return self
@@ -146,7 +146,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     def __copy__(self) -> Self:
         copied = _restored(type(self).__new__(type(self)), _state(self) or {})
         copied.__cause__ = explicit_cause(self)
-        copied._birth, copied._written, copied._event = self._birth, set(self._written), self._event
+        copied._birth, copied._written, copied._event = self._birth, dict(self._written), self._event
         return copied
 
     def __setstate__(self, nodes: list[pickling.Node]) -> None:  # type: ignore[override]
@@ -171,7 +171,7 @@ def keep_event(node: Observed, event: FailureEvent) -> None:
         node.error._event = event
 
 
-def remembered(error: NgFailureEvent) -> tuple[context.Birth | None, bool, set[int]]:
+def remembered(error: NgFailureEvent) -> tuple[context.Birth | None, bool, dict[int, None]]:
     """Where the failure was made (None: elsewhere), whether it is a copy, and the traces that it is written to."""
     return error._birth, error._remote, error._written
 
@@ -267,7 +267,7 @@ def _state(error: BaseException) -> dict[str, Any] | None:
     if not isinstance(error, NgFailureEvent):
         return None
     # The place is of this process, and so is where the failure was written.
-    own = {**vars(error), "_birth": None, "_written": set(), "_event": None, CARRIED_CAUSE: None}
+    own = {**vars(error), "_birth": None, "_written": {}, "_event": None, CARRIED_CAUSE: None}
     return {"args": error.args, "vars": own, "suppress": error.__suppress_context__}
 
 

@@ -44,6 +44,10 @@ class Hop:
         """This hop while it is open, else the nearest open one around it."""
         return self if not self.closed else next(self.around(), None)
 
+    def has_reported(self) -> bool:
+        """Whether the report of its span is written: of several hops on one span the outermost writes it."""
+        return self.closed and all(hop.span is not self.span for hop in self.around())
+
     def around(self) -> Iterator[Hop]:
         """The open hops that this one is inside of, innermost first."""
         hop = self._outer
@@ -70,7 +74,7 @@ class Hop:
         recording = self.span.is_recording()
         with guard("report of a hop"):
             # Of several hops on one span the outermost writes: an attribute cannot be taken back.
-            if recording and self.log and all(hop.span is not self.span for hop in self.around()):
+            if recording and self.log and self.has_reported():
                 self._write(self.span, escaped=escaped)
         over = not recording and placement.is_local_root(self.span)
         recorder().index.closed(self.span.get_span_context().trace_id, over=over)

@@ -168,6 +168,18 @@ class Index:
                     return written.event
             return None
 
+    def span_of(self, trace_id: int, event_id: str) -> SpanContext | None:
+        """The span that holds a failure in this trace, where it is still known."""
+        with self._lock:
+            written = self._written(trace_id, event_id)
+            return written.span_context if written is not None else None
+
+    def retire(self, trace_id: int) -> None:
+        """A failure came after its span had ended: where no hop is open, the trace is the first to go for another."""
+        with self._lock:
+            if trace_id in self._traces and trace_id not in self._open:
+                self._traces.move_to_end(trace_id, last=False)
+
     def take_slot(self, span_context: SpanContext) -> bool:
         """Take one of the places that failgraph allows itself on a span."""
         with self._lock:

@@ -34,7 +34,7 @@ MEANING: Mapping[LossKind, str] = MappingProxyType(
         "dropped_events": "a span dropped events or attributes at its limit, ours may be among them",
         "span_missing": "a span names a parent that the source does not hold",
         "unended": "a span has no end, or one before its start; its duration is unknown",
-        "partial_trace": "the backend returned a part of the trace, or the file lost one while it was read",
+        "partial_trace": "a part of the trace was not returned, was lost during the reading, or is too much to list",
         "bad_line": "a part of the file (a line, a message, a span, a field) cannot be read and is left out",
         "unknown_kind": "a kind fits neither name pattern; it is kept as it is",
         "unknown_field": "a field is unknown, outside its limits, or not as it was written",

@@ -57,7 +57,7 @@ class Observation(NamedTuple):
     birth: Birth
     remote: bool = False
     """Observed elsewhere, and known here from a report only."""
-    written: set[int] | None = None
+    written: dict[int, None] | None = None
     """The traces (ids) that the exception itself was written to, kept by the exception."""
 
 
@@ -191,8 +191,9 @@ def _foreign(
     if own_id is None:
         own_id = new_event_id()
         try:
-            setattr(error, RECORDED_ID, own_id)
-        except Exception:  # noqa: BLE001 - a class of the user's may refuse in its own way
+            # Not by setattr: a class of the user's may refuse it, or do something of its own.
+            vars(error)[RECORDED_ID] = own_id
+        except TypeError:
             count("unmarked")
     effect, foreign = cause
     fields = {

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from failgraph.hops import Hop
 
 _MAX_DEFERRED = 1024
+_MAX_WRITTEN = 64
+"""Traces that an exception remembers to be written to; a cached one may pass through any number."""
 
 
 class _Deferred(NamedTuple):
@@ -124,23 +126,27 @@ class Recorder:
         context = span.get_span_context()
         if not context.is_valid:
             return self._nowhere(event.event_id)
+        if observation.written is not None and context.trace_id in observation.written:
+            return Recorded(event.event_id, "duplicate", self.index.span_of(context.trace_id, event.event_id))
         known = self.index.claim(context.trace_id, event, remote=observation.remote, in_hop=hop is not None)
         if known is not None:
             return Recorded(event.event_id, "duplicate", known.span_context)
-        if observation.written is not None and context.trace_id in observation.written:
-            # Written before; the index had to forget it.
-            return Recorded(event.event_id, "duplicate", None)
         recorded = Recorded(event.event_id, "nowhere", None)
         try:
-            recorded = put(self.index, self.pipelines, observation, span, seq, late=hop is not None and hop.closed)
+            late = hop is not None and hop.has_reported()
+            recorded = put(self.index, self.pipelines, observation, span, seq, late=late)
         finally:
             if recorded.span_context is None:
                 self.index.release(context.trace_id, event.event_id)
         if recorded.span_context is None:
             return self._nowhere(event.event_id)
         if observation.written is not None:
-            observation.written.add(context.trace_id)
+            observation.written[context.trace_id] = None
+            if len(observation.written) > _MAX_WRITTEN:
+                del observation.written[next(iter(observation.written))]
         self.index.place(event, recorded.span_context, remote=observation.remote)
+        if not span.is_recording():
+            self.index.retire(context.trace_id)
         count(f"recorded_{recorded.placement}")
         return recorded
 

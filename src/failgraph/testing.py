@@ -19,24 +19,30 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from failgraph.recorder import Recorder
     from failgraph.records import FailureEvent, FailureReport
 
 
 class Failures:
-    """The failures recorded so far, each once, in the order in which they were recorded."""
+    """The failures recorded so far, each once, in the order in which they were recorded; deferred ones too."""
 
-    def __init__(self) -> None:
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._events: dict[str, FailureEvent] = {}
+
+    def _all(self) -> dict[str, FailureEvent]:
+        self._recorder.drain()
+        return self._events
 
     def add(self, event: FailureEvent) -> None:
         """Take one more failure."""
         self._events.setdefault(event.event_id, event)
 
     def __len__(self) -> int:
-        return len(self._events)
+        return len(self._all())
 
     def __iter__(self) -> Iterator[FailureEvent]:
-        return iter(list(self._events.values()))
+        return iter(list(self._all().values()))
 
     def __str__(self) -> str:
         return "\n".join(self.tree())
@@ -51,7 +57,7 @@ class Failures:
         from failgraph.exceptions import closed
         from failgraph.records import FailureReport
 
-        return FailureReport(events=closed(self._events))
+        return FailureReport(events=closed(self._all()))
 
     def tree(self, *, reasons: bool = False) -> list[str]:
         """Each failure that caused no other, with its causes indented below it, as `boundary kind` lines.
@@ -78,8 +84,9 @@ class Failures:
 @pytest.fixture
 def failures() -> Iterator[Failures]:
     """The failures that are recorded while the test runs, from whichever thread, task or hop, traced or not."""
-    from failgraph.recorder import watching
+    from failgraph.recorder import recorder, watching
 
-    found = Failures()
+    recorder().drain()
+    found = Failures(recorder())
     with watching(found.add):
         yield found

@@ -19,7 +19,7 @@ from failgraph.records import FailureEvent, FailureReport
 Reason = Literal["late", "cut", "no_reply"]
 
 _REPORT = semconv.REPORT_ID.removesuffix("id")
-_MAX_UNREPORTED = 100_000
+_MAX_UNREPORTED = 1_000_000
 """Entries of `unreported` in one trace; from there on only the innermost hops list theirs: a file may nest at will."""
 _INNERMOST = 64
 
@@ -89,7 +89,10 @@ def report_of(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureRe
 
 
 def place(
-    failures: Mapping[str, FailureRecord], spans: Mapping[str, SpanRecord], hops: Mapping[str, HopRecord]
+    failures: Mapping[str, FailureRecord],
+    spans: Mapping[str, SpanRecord],
+    hops: Mapping[str, HopRecord],
+    losses: list[Loss],
 ) -> None:
     """Give each failure to its nearest hop, and to each hop above that does not report it, with the reason."""
     nearest, left = _nearest(spans, hops), _MAX_UNREPORTED
@@ -103,6 +106,8 @@ def place(
             if hop.report is None or key not in hop.report.events:
                 left -= 1
                 hop.unreported[key] = "late" if failure.decoded.late else "cut" if cut else "no_reply"
+    if left <= 0:
+        losses.append(Loss("partial_trace", f"more than {_MAX_UNREPORTED} unreported failures over all hops"))
 
 
 def unreadable_report(span: SpanRecord) -> Iterator[Loss]:

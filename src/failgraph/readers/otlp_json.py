@@ -117,7 +117,7 @@ def _span(span: Mapping[str, object], service: str, process: int, at: _At) -> Sp
         process=process,
         attributes=_attributes(span.get("attributes"), frozenset({semconv.ROLLOUT_ID}), at),
         events=tuple(_events(span.get("events"), at)),
-        dropped=_count(_get(span, "droppedEventsCount")) + _count(_get(span, "droppedAttributesCount")),
+        dropped=sum(_dropped(span, name, at) for name in ("droppedEventsCount", "droppedAttributesCount")),
     )
 
 
@@ -211,6 +211,13 @@ def _parent(value: object) -> str | None:
 def _count(value: object) -> int:
     """A time or a count, given as a number or as text; 0 where it is absent or no such thing."""
     return max(0, _integer(value) or 0)
+
+
+def _dropped(span: Mapping[str, object], name: str, at: _At) -> int:
+    value = _get(span, name)
+    if value is not None and _integer(value) is None:
+        at.wrong(f"{name} is no number")
+    return _count(value)
 
 
 def _integer(value: object) -> int | None:

@@ -119,6 +119,8 @@ def _spans(resource_spans: ResourceSpans, number: int, bad: BadLines) -> Iterato
             if not _usable(span.trace_id, 16) or not _usable(span.span_id, 8):
                 bad.add(f"message {number}: a span without a usable id")
                 continue
+            if not 0 <= span.kind < len(KINDS):
+                bad.add(f"message {number}: the kind of a span is none")
             yield _span(span, service if isinstance(service, str) else "", process)
 
 
@@ -131,9 +133,8 @@ def _span(span: Any, service: str, process: int) -> SpanRecord:
     return SpanRecord(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
-        parent_span_id=span.parent_span_id.hex()
-        if len(span.parent_span_id) == 8 and any(span.parent_span_id)
-        else None,
+        # One of another length is kept as it is: a parent that the source does not hold.
+        parent_span_id=span.parent_span_id.hex() if any(span.parent_span_id) else None,
         name=span.name,
         kind=KINDS[span.kind] if 0 <= span.kind < len(KINDS) else "",
         start_unix_nano=span.start_time_unix_nano,

@@ -101,7 +101,7 @@ def _trace(
     for hop in hops.values():
         hop.report = report_of(hop.span, events)
         losses.extend(unreadable_report(hop.span))
-    place(own, spans, hops)
+    place(own, spans, hops, losses)
     causes = {key: event.cause_id for key, event in report.events.items()}
     start = min((span.start_unix_nano for span in spans.values() if span.start_unix_nano), default=0)
     end = max(span.end_unix_nano for span in spans.values())

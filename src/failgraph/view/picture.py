@@ -132,7 +132,7 @@ def _hop(trace: Trace, hop: HopRecord) -> Node:
 def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str, int]) -> Node:
     failure = trace.failures[key]
     line = [Part(f"#{numbers[key]} "), *_name(trace, key)]
-    if hop is None or failure.stands_on is not hop.span:
+    if not failure.stands_on.is_failure_span and (hop is None or failure.stands_on is not hop.span):
         line.append(Part(f"  on {neutral(failure.stands_on.name, 80)}", "quiet"))
     line += _marks(trace, hop, key)
     notes = [[Part(f"“{neutral(failure.event.failure_reason)}”")]] if failure.event.failure_reason else []
@@ -140,7 +140,7 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
     cause_id = trace.report.events[key].cause_id
     if cause_id is not None:
         cause = trace.failures[cause_id].stands_on
-        where = neutral(cause.name, 80)
+        where = "a span that is not here" if cause.is_failure_span else neutral(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
         after = f", {duration(cause_delay_nano(trace, key))} before, on {where}"

@@ -34,7 +34,7 @@ STYLES = {
 """The style of each role: the names of colours only, so that a light and a dark terminal each show their own."""
 
 _NARROWEST = 24
-"""Characters that a line gets at least, however narrow the terminal and however deep the tree."""
+"""Characters that a line gets at least, however deep the tree."""
 
 _LONG_BYTES = 16 << 20
 """A source from this size on gets a progress bar."""
@@ -52,11 +52,18 @@ def print_picture(console: Console, picture: Picture) -> None:
         print_line(console, line)
     for row in rows(picture):
         left = columns(row)
-        first, others = Text.assemble((left + row.branch, "dim")), Text.assemble((" " * len(left) + row.stem, "dim"))
+        most = max(0, console.width - len(left) - _NARROWEST)
+        first = Text(left + _fitted(row.branch, most), "dim")
+        others = Text(" " * len(left) + _fitted(row.stem, most), "dim")
         for printed in _wrapped(console, _text(row.line), first, others):
             console.print(printed, soft_wrap=True)
     for line in picture.tail:
         print_line(console, line)
+
+
+def _fitted(branches: str, most: int) -> str:
+    """The branches of a tree that is deeper than the width allows: their beginning."""
+    return branches if len(branches) <= most else branches[: max(0, most - 1)] + "…"
 
 
 def _wrapped(console: Console, text: Text, first: Text, others: Text) -> Iterator[Text]:
