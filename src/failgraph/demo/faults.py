@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SANDBOX_LIMIT_S = 0.2
+SANDBOX_LIMIT_S = 0.5
 """How long a sandbox process may run before it is killed."""
 
 
@@ -27,7 +27,7 @@ def closed_port_url() -> str:
 
 async def run_in_sandbox(program: str) -> int:
     """Run a Python program in a process of its own; its exit code, negative for the signal that killed it."""
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", "-c", program)
     try:
         return await asyncio.wait_for(process.wait(), SANDBOX_LIMIT_S)
     except (TimeoutError, asyncio.TimeoutError):

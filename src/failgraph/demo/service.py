@@ -26,7 +26,7 @@ from failgraph.demo.faults import closed_port_url, run_in_sandbox, silent_server
 
 Body = dict[str, Any]
 
-MODEL_TIMEOUT_S = 0.3
+MODEL_TIMEOUT_S = 0.5
 _START_S = 10.0
 
 
