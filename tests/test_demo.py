@@ -126,12 +126,14 @@ def test_the_offsets_and_durations_printed_are_those_of_the_file(demo, shown):
 
 
 def milliseconds(nano: int) -> str:
-    return f"{nano / 1e3:.0f} µs" if nano < 1_000_000 else f"{nano / 1e6:.1f} ms"
+    if nano < 1_000_000:
+        return f"{nano / 1e3:.0f} µs"
+    return f"{nano / 1e6:.1f} ms" if nano < 1_000_000_000 else f"{nano / 1e9:.3f} s"
 
 
 def times(tree: str) -> Iterator[tuple[str, str | None]]:
     for line in tree.splitlines():
-        found = re.match(r" +([\d.]+ [µm]s)(?: +([\d.]+ [µm]s))?  ", line)
+        found = re.match(r" +([\d.]+ (?:µs|ms|s))(?: +([\d.]+ (?:µs|ms|s)))?  ", line)
         if found:
             yield found[1], found[2]
 
@@ -139,7 +141,7 @@ def times(tree: str) -> Iterator[tuple[str, str | None]]:
 def shape(text: str) -> list[str]:
     """Lines without what differs from run to run."""
     text = re.sub(r"\b[0-9a-f]{32}\b", "ID", text)
-    return [re.sub(r" *[\d.]+ (µs|ms)", " TIME", line) for line in text.strip().splitlines()]
+    return [re.sub(r" *[\d.]+ (µs|ms|s)\b", " TIME", line) for line in text.strip().splitlines()]
 
 
 def test_the_picture_in_the_readme_is_what_the_demo_prints(demo):
