@@ -72,7 +72,9 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         """Give the failure its id and its place: here, since a subclass may forget to call `__init__`."""
         self = super().__new__(cls, *args)
         self.event_id = new_event_id()
-        self._birth = context.here()
+        self._birth = None
+        with guard("birth"):
+            self._birth = context.here()
         self._written = {}
         self._remote = False
         self._event = None

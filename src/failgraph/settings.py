@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from failgraph.diagnostics import logger
+from failgraph.diagnostics import warn_once
 from failgraph.errors import ConfigError
 from failgraph.records import FailureBoundary
 
@@ -86,7 +86,7 @@ def current() -> Settings:
     """The settings of this process, read at the first call. Problems are logged in one line; the defaults stand in."""
     settings, problems = from_env(os.environ)
     if problems:
-        logger.warning("failgraph: %s; the default is used", "; ".join(problems))
+        warn_once("settings", "failgraph: %s; the default is used", "; ".join(problems))
     return settings
 
 
