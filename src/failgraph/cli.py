@@ -42,6 +42,13 @@ class _Parser(argparse.ArgumentParser):
         super().error(neutral(message, 2000))
 
 
+class _Version(argparse.Action):
+    """Prints the version; looked up only when somebody asks, since a copied package has no metadata."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        parser.exit(message=f"failgraph {version('failgraph')}\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -83,7 +90,7 @@ def _parser() -> _Parser:
     parser = _Parser(prog="failgraph")
     parser.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     parser.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
-    parser.add_argument("--version", action="version", version=f"failgraph {version('failgraph')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="run rollouts that really fail, and show their failure graphs")
