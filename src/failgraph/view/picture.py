@@ -156,7 +156,7 @@ def _facts(event: FailureEvent) -> Iterator[str]:
         status = event.foreign_error.http_status
         answered = "" if status is None else f" (HTTP {status})"
         name, message = neutral(event.foreign_error.exception_type, 80), neutral(event.foreign_error.message)
-        yield f"from {name}: {message}{answered}"
+        yield f"from {name}{': ' if message else ''}{message}{answered}"
     facts = {
         "HTTP": event.http_status,
         "stage": event.stage,
