@@ -757,7 +757,7 @@ def test_decode_never_raises(
 
 @pytest.mark.parametrize("name", ["id", "kind", "reason", "cause.id", "sandbox.provider", "foreign.message", "stage"])
 def test_a_lone_surrogate_in_a_file_is_read(name: str) -> None:
-    r"""JSON can hold a lone surrogate: the event is kept with it escaped as `\udXXX`, never an exception."""
+    r"""JSON can hold a lone surrogate: the event is kept with it escaped (as `\ud800`), never an exception."""
     report, _ = decode([{**encode_event(FULL), P + name: "x\ud800y"}])
     assert len(report.events) == 1
     assert FailureReport.model_validate_json(report.model_dump_json()) == report

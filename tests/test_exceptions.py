@@ -296,7 +296,7 @@ def test_a_text_over_its_limit_is_cut_and_counted(field, limit):
     "field", ["failure_kind", "failure_reason", "operation", "operation_id", "event_id", "cause_id"]
 )
 def test_a_lone_surrogate_is_escaped_visibly_and_counted(field):
-    r"""What UTF-8 cannot carry becomes `\udXXX` in plain sight, is counted, and the text around it stays."""
+    r"""What UTF-8 cannot carry becomes `\ud800` in plain sight, is counted, and the text around it stays."""
     made = getattr(failure(**{field: "ä\udc80z"}).to_record(), field)
     assert made == "ä\\udc80z"
     assert stats()["surrogate_escaped"] >= 1

@@ -26,12 +26,12 @@ from failgraph.chain import (
     outermost,
     record_of,
 )
-from failgraph.diagnostics import count, guard
+from failgraph.diagnostics import guard
 from failgraph.graph import chain, closing_edges
 from failgraph.ids import new_event_id
 from failgraph.kinds import OTHER
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport, SdkErrorDetails
-from failgraph.salvage import boundary_of, fields_of, salvage
+from failgraph.salvage import boundary_of, fields_of, salvage_counted
 from failgraph.settings import current
 from failgraph.text import bounded_id, cut, safe_str, well_formed
 
@@ -194,10 +194,7 @@ def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
         fields["cause_id"] = node.cause_id
     if node.foreign is not None and fields.get("foreign_error") is None:
         fields["foreign_error"] = sdk_error_details(node.foreign)
-    event, losses = salvage(own_id, fields)
-    for loss in losses:
-        count(f"record_{loss.kind}")
-    return event
+    return salvage_counted(own_id, fields)
 
 
 def sdk_error_details(error: BaseException) -> SdkErrorDetails:

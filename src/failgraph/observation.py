@@ -36,7 +36,7 @@ from failgraph.exceptions import (
 from failgraph.ids import new_event_id
 from failgraph.kinds import OTHER, kind_of
 from failgraph.records import FailureBoundary, FailureEvent
-from failgraph.salvage import boundary_of, fields_of, salvage
+from failgraph.salvage import boundary_of, fields_of, salvage_counted
 from failgraph.settings import current
 from failgraph.text import safe_str
 
@@ -87,11 +87,8 @@ def _of_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
     given = getattr(record, "event_id", None)
     if isinstance(record, FailureEvent) and hints == Hints():
         return record
-    fields = fields_of(record)
-    event, losses = salvage(given if isinstance(given, str) and given else new_event_id(), _filled(fields, hints))
-    for loss in losses:
-        count(f"record_{loss.kind}")
-    return event
+    own_id = given if isinstance(given, str) and given else new_event_id()
+    return salvage_counted(own_id, _filled(fields_of(record), hints))
 
 
 def _filled(fields: dict[str, object], hints: Hints) -> dict[str, object]:
@@ -206,7 +203,4 @@ def _foreign(
         "cause_id": event_id(effect) if effect is not None else None,
         "foreign_error": None if foreign is None else sdk_error_details(foreign),
     }
-    event, losses = salvage(own_id, fields)
-    for loss in losses:
-        count(f"record_{loss.kind}")
-    return event
+    return salvage_counted(own_id, fields)

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from failgraph.diagnostics import count
 from failgraph.kinds import OTHER
 from failgraph.losses import Loss, LossKind
 from failgraph.records import DETAILS_OF, FailureBoundary, FailureEvent, FailureStage, SdkErrorDetails
@@ -76,6 +77,14 @@ def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | No
         kept["failure_kind"] = OTHER
         lose("attribute_missing", "failure_kind")
     return FailureEvent(**{name: value for name, value in kept.items() if value is not None}), losses
+
+
+def salvage_counted(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
+    """`salvage` where a failure is being recorded: what had to go is counted, as `record_<kind of loss>`."""
+    event, losses = salvage(event_id, fields)
+    for loss in losses:
+        count(f"record_{loss.kind}")
+    return event
 
 
 def _field(boundary: FailureBoundary, name: str, value: object, lose: Any) -> Any:

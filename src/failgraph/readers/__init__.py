@@ -13,8 +13,9 @@ from typing import IO, NamedTuple
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
 from failgraph.readers.failures import FailureRecord
+from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
-from failgraph.readers.json_documents import BadLines, Found, json_documents
+from failgraph.readers.json_documents import json_documents
 from failgraph.readers.otlp_json import spans_of
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, name_of, opened, unpacked

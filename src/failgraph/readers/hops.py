@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from failgraph import graph, semconv
 from failgraph.codec import assemble
@@ -38,8 +38,17 @@ class HopRecord:
     parent: HopRecord | None = None
 
 
-def hops_of(spans: Mapping[str, SpanRecord]) -> dict[str, HopRecord]:
-    """All hops, by span id: reported, SERVER, CONSUMER, and where a process begins; never a failure span."""
+class Hops(NamedTuple):
+    """The hops of a trace."""
+
+    all: dict[str, HopRecord]
+    """By span id."""
+    nearest: dict[str, HopRecord | None]
+    """The hop that each span belongs to, by span id; None where there is none above it."""
+
+
+def hops_of(spans: Mapping[str, SpanRecord]) -> Hops:
+    """All hops: reported, SERVER, CONSUMER, and where a process begins; never a failure span."""
     hops: dict[str, HopRecord] = {}
     for span in spans.values():
         parent = spans.get(span.parent_span_id or "")
@@ -53,7 +62,7 @@ def hops_of(spans: Mapping[str, SpanRecord]) -> dict[str, HopRecord]:
     above = {span_id: hop.parent.span.span_id if hop.parent is not None else None for span_id, hop in hops.items()}
     for span_id in graph.closing_edges(above):
         hops[span_id].parent = None
-    return hops
+    return Hops(hops, nearest)
 
 
 def _nearest(spans: Mapping[str, SpanRecord], hops: Mapping[str, HopRecord]) -> dict[str, HopRecord | None]:
@@ -88,16 +97,11 @@ def report_of(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureRe
     return assemble({key: events[key] for key in ids if key in events}, own_id, ids, says_omitted(span.attributes))[0]
 
 
-def place(
-    failures: Mapping[str, FailureRecord],
-    spans: Mapping[str, SpanRecord],
-    hops: Mapping[str, HopRecord],
-    losses: list[Loss],
-) -> None:
+def place(failures: Mapping[str, FailureRecord], hops: Hops, losses: list[Loss]) -> None:
     """Give each failure to its nearest hop, and to each hop above that does not report it, with the reason."""
-    nearest, left = _nearest(spans, hops), _MAX_UNREPORTED
+    left = _MAX_UNREPORTED
     for key, failure in sorted(failures.items(), key=by_time):
-        own_hop = nearest[failure.span.span_id]
+        own_hop = hops.nearest[failure.span.span_id]
         if own_hop is not None:
             own_hop.failures.append(key)
         cut = False
@@ -123,7 +127,7 @@ def unreadable_report(span: SpanRecord) -> Iterator[Loss]:
         yield Loss("attribute_missing", f"{semconv.REPORT_SCHEMA_VERSION} of {span.name} {span.span_id}")
 
 
-def shown(hops: Mapping[str, HopRecord]) -> list[HopRecord]:
+def shown(hops: Hops) -> list[HopRecord]:
     """The hops with a report or with failures below (which it reports, or has as unreported), by start."""
-    found = [hop for hop in hops.values() if hop.report is not None or hop.failures or hop.unreported]
+    found = [hop for hop in hops.all.values() if hop.report is not None or hop.failures or hop.unreported]
     return sorted(found, key=lambda hop: (hop.span.start_unix_nano, hop.span.span_id))

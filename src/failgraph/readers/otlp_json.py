@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.readers.json_documents import BadLines, unwrapped
+from failgraph.readers.found import BadLines
+from failgraph.readers.json_documents import unwrapped
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
 _DECIMAL = re.compile(r"-?[0-9]{1,20}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from failgraph import semconv
-from failgraph.readers.json_documents import BadLines
+from failgraph.readers.found import BadLines
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
 if TYPE_CHECKING:

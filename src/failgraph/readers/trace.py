@@ -87,7 +87,7 @@ def _trace(
     losses: list[Loss],
 ) -> Trace:
     hops = hops_of(spans)
-    written = dict.fromkeys(key for hop in hops.values() for key in report_ids_of(hop.span.attributes))
+    written = dict.fromkeys(key for hop in hops.all.values() for key in report_ids_of(hop.span.attributes))
     # Of a peer's copy here and the original in another trace it is the original; else what this trace holds.
     named = {key: everywhere[key] for key in (*written, *own) if key in everywhere}
     named.update((key, failure) for key, failure in own.items() if not better(everywhere[key].decoded, failure.decoded))
@@ -98,10 +98,10 @@ def _trace(
     events = {key: failure.event for key, failure in failures.items()}
     report, found = assemble(events, failure_id, written, omitted=any(loss.kind in _OMITTING for loss in losses))
     losses.extend(found)
-    for hop in hops.values():
+    for hop in hops.all.values():
         hop.report = report_of(hop.span, events)
         losses.extend(unreadable_report(hop.span))
-    place(own, spans, hops, losses)
+    place(own, hops, losses)
     causes = {key: event.cause_id for key, event in report.events.items()}
     start = min((span.start_unix_nano for span in spans.values() if span.start_unix_nano), default=0)
     end = max(span.end_unix_nano for span in spans.values())
