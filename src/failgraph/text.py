@@ -12,7 +12,7 @@ ID_LENGTH = 128
 
 
 def well_formed(text: str) -> str:
-    r"""`text` with each lone surrogate written out (as `\ud800`) and counted; one in a name or a status loses a batch."""
+    r"""`text` with lone surrogates written out (as `\ud800`) and counted; one in a name or a status costs a batch."""
     if text.isascii():
         return text
     try:
