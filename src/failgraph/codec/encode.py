@@ -114,10 +114,8 @@ def _details(event: FailureEvent, length: int | None) -> Iterator[Attributes]:
     for name, value in present.items():
         if isinstance(value, str):
             yield text_attributes(prefix + name, value, length)
-        elif isinstance(value, bool):
-            yield {prefix + name: value}
         else:
-            yield int_attributes(prefix + name, value, length)
+            yield int_attributes(prefix + name, value, length)  # a bool stays what it is
 
 
 def _within(groups: list[Attributes], most: int | None) -> Attributes:
