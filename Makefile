@@ -1,12 +1,16 @@
 # make demo   a real service with real faults, and the failure graphs of its traces
 # make test   the test suite (ARGS goes to pytest)
 # make lint   ruff and mypy
-# Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL and PINS what is installed.
+# Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, PINS and GROUP what is
+# installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in
+# of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
 
 PYTHON  ?= python3
 VENV    ?= .venv
 INSTALL ?= .[demo]
 PINS    ?=
+GROUP   ?= dev
+PROVIDERS ?= logfire logfire-sdk executing nemo-lens==0.1.0
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
@@ -34,7 +38,8 @@ $(VENV)/.dev: pyproject.toml
 	$(CHECK)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
-	$(PIP) install --quiet --editable '$(INSTALL)' $(PINS) --group dev
+	$(PIP) install --quiet --editable '$(INSTALL)' $(PINS) --group $(GROUP)
+	$(if $(strip $(PROVIDERS)),$(PIP) install --quiet --no-deps --ignore-requires-python --target $(VENV)/providers $(PROVIDERS))
 	touch $@ $(VENV)/.demo
 
 clean:

@@ -35,7 +35,7 @@ def attributes() -> str:
 
 
 def settings_table() -> str:
-    rows = [(name, doc) for _, name, doc in documented(settings) if isinstance(name, str) and name in settings.CHOICES]
+    rows = [(name, doc) for _, name, doc in documented(settings) if isinstance(name, str) and name in settings.NAMES]
     return table(("variable", "meaning"), [(f"`{name}`", doc) for name, doc in rows])
 
 

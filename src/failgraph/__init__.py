@@ -6,7 +6,8 @@ Each name is loaded on first use: importing this package loads neither pydantic 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # as `typing` has it, which is slow to load
 
 if TYPE_CHECKING:
     from importlib.metadata import version

@@ -198,6 +198,11 @@ def _reachable(error: BaseException) -> Iterator[BaseException]:
         stack.extend(reversed(members(here)))
 
 
+def carries_failure(error: BaseException) -> bool:
+    """Whether `error` is a failure, or one is among its explicit causes or the members of a group."""
+    return any(is_failure(here) for here in _reachable(error))
+
+
 def unplaced(error: BaseException, boundary_for: BoundaryFor) -> list[BaseException]:
     """The failures that `error` is or carries and that have no boundary, so that they cannot be recorded."""
     return [here for here in _reachable(error) if is_failure(here) and boundary_for(here) is None]

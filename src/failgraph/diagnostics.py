@@ -74,6 +74,23 @@ class guard:  # noqa: N801 - used as a function is
         return True
 
 
+class _WhereNobodyListens(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes to standard error while the program has no handler of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().hasHandlers():
+            super().emit(record)
+
+
+def set_level(level: str) -> None:
+    """Log from `level` on; `info` and `debug`, which somebody asked for, are shown even where no handler is set up."""
+    if level == "warning" or logger.level != logging.NOTSET:
+        return
+    logger.setLevel(level.upper())
+    if not logger.handlers:
+        logger.addHandler(_WhereNobodyListens())
+
+
 def reset_after_fork() -> None:
     """Give a forked child a lock that nobody holds, and counters of its own."""
     global _lock

@@ -31,7 +31,8 @@ from failgraph.graph import chain, closing_edges
 from failgraph.ids import new_event_id
 from failgraph.kinds import OTHER
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport, SdkErrorDetails
-from failgraph.salvage import boundary_of, fields_of, salvage_counted
+from failgraph.redaction import cleaned, redact, redacted_beginning
+from failgraph.salvage import boundary_of, fields_of
 from failgraph.settings import current
 from failgraph.text import bounded_id, cut, safe_str, well_formed
 
@@ -117,8 +118,11 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
             self.event_id = bounded_id(given)
 
     def __str__(self) -> str:
-        reason = safe_str(self.failure_reason)
+        reason = redact(safe_str(self.failure_reason))
         return f"{safe_str(self.failure_kind)}: {reason}" if reason else safe_str(self.failure_kind)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({safe_str(self.failure_kind)!r}, {redact(safe_str(self.failure_reason))!r})"
 
     def to_record(self, boundary: FailureBoundary | None = None) -> FailureEvent | None:
         """The record of this failure with its explicit cause.
@@ -194,7 +198,7 @@ def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
         fields["cause_id"] = node.cause_id
     if node.foreign is not None and fields.get("foreign_error") is None:
         fields["foreign_error"] = sdk_error_details(node.foreign)
-    return salvage_counted(own_id, fields)
+    return cleaned(own_id, fields)
 
 
 def sdk_error_details(error: BaseException) -> SdkErrorDetails:
@@ -207,7 +211,7 @@ def sdk_error_details(error: BaseException) -> SdkErrorDetails:
     name = error.exception_type if isinstance(error, pickling.LostCauseError) else type(error).__name__ or "Exception"
     return SdkErrorDetails(
         exception_type=cut(well_formed(name), 256),
-        message=cut(message, 2000),
+        message=redacted_beginning(message, 2000),
         http_status=foreign_status(error),
     )
 

@@ -36,7 +36,8 @@ from failgraph.exceptions import (
 from failgraph.ids import new_event_id
 from failgraph.kinds import OTHER, kind_of
 from failgraph.records import FailureBoundary, FailureEvent
-from failgraph.salvage import boundary_of, fields_of, salvage_counted
+from failgraph.redaction import cleaned, redacted
+from failgraph.salvage import boundary_of, fields_of
 from failgraph.settings import current
 from failgraph.text import safe_str
 
@@ -86,9 +87,9 @@ def observe(failure: object, hints: Hints, now: Birth) -> Observations:
 def _of_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
     given = getattr(record, "event_id", None)
     if isinstance(record, FailureEvent) and hints == Hints():
-        return record
+        return redacted(record)
     own_id = given if isinstance(given, str) and given else new_event_id()
-    return salvage_counted(own_id, _filled(fields_of(record), hints))
+    return cleaned(own_id, _filled(fields_of(record), hints))
 
 
 def _filled(fields: dict[str, object], hints: Hints) -> dict[str, object]:
@@ -203,4 +204,4 @@ def _foreign(
         "cause_id": event_id(effect) if effect is not None else None,
         "foreign_error": None if foreign is None else sdk_error_details(foreign),
     }
-    return salvage_counted(own_id, fields)
+    return cleaned(own_id, fields)

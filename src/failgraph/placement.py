@@ -5,6 +5,7 @@ The only module that reads private names of the SDK, `_limits` and `_span_proces
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -172,12 +173,23 @@ class Pipelines:
         return [provider for _, _, provider in list(self._providers.values())]
 
 
-def _provider(processor: Any, resource: Any, span: Span) -> TracerProvider:
+def shares_a_pipeline(provider: object) -> bool:
+    """Whether `provider` is one of ours, which exports through the pipeline of another."""
+    return getattr(type(provider), "_failgraph_shares", False) is True
+
+
+@functools.cache
+def _sharing() -> type[Any]:
     # The span has a processor, so the SDK is loaded.
     from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
+
+    return type("FailureSpanProvider", (SdkTracerProvider,), {"_failgraph_shares": True})
+
+
+def _provider(processor: Any, resource: Any, span: Span) -> TracerProvider:
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-    return SdkTracerProvider(
+    return _sharing()(  # type: ignore[no-any-return]
         sampler=ALWAYS_ON,
         resource=resource,
         shutdown_on_exit=False,

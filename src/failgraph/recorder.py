@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
-from opentelemetry.trace import Span, SpanContext
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
 
 from failgraph import diagnostics, hoplog, placement
+from failgraph.chain import carries_failure
 from failgraph.context import Birth, here
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions import closed
@@ -76,6 +77,13 @@ class Recorder:
             if event is not None:
                 hop.log.note(Logged(event, now.time_unix_nano, next(self._seq)))
         return found.outermost_id
+
+    def record_leaving(self, error: BaseException, span: Span, *, at_birth: bool) -> None:
+        """Write the failures that leave `span` with `error`; see the function `record_leaving`."""
+        now = here()._replace(span=span)
+        for observation in escaping(error, now).all:
+            place = None if at_birth or _ended(observation.birth.span) else span
+            self._write_all(Observations((observation,)), place, now, own=False)
 
     def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
@@ -151,6 +159,13 @@ class Recorder:
         return recorded
 
 
+def _ended(span: Span | None) -> bool:
+    """Whether `span`, of this process and sampled, has ended: what was made in it has left it unseen."""
+    if span is None or isinstance(span, NonRecordingSpan) or span.is_recording():
+        return False
+    return span.get_span_context().trace_flags.sampled
+
+
 def _note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:
     """Put a failure into the log of each open hop that sees it: where it was made, and where it is recorded."""
     found: list[Hop] = []
@@ -204,6 +219,17 @@ def record(
             return _recorder.defer(failure, hints, span, own=own)
         return _recorder.record(failure, hints, span, own=own)
     return _NOTHING
+
+
+def record_leaving(error: BaseException, span: Span, *, at_birth: bool = False) -> None:
+    """Put the failures of the explicit chain of `error`, which leaves `span`, on `span`, causes first, each once.
+
+    One made in a span that has ended goes on a failure span below that one, which it left first; with `at_birth` each
+    goes where it was made.
+    """
+    with guard("recording what leaves a span"):
+        if carries_failure(error) and current().enabled is not False:
+            _recorder.record_leaving(error, span, at_birth=at_birth)
 
 
 def report_for_trace(span_context: SpanContext) -> FailureReport:

@@ -6,13 +6,12 @@ event read back from a backend.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from failgraph.diagnostics import count
 from failgraph.kinds import OTHER
 from failgraph.losses import Loss, LossKind
 from failgraph.records import DETAILS_OF, FailureBoundary, FailureEvent, FailureStage, SdkErrorDetails
@@ -51,8 +50,12 @@ def fields_of(record: object) -> dict[str, Any]:
     return dict(record) if isinstance(record, Mapping) else {}
 
 
-def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | None, list[Loss]]:
+def salvage(
+    event_id: str, fields: Mapping[str, Any], shorten: Callable[[str, int], str] = cut
+) -> tuple[FailureEvent | None, list[Loss]]:
     """An event of `fields`, and what it had to leave out or cut. Without a boundary there is no event: None.
+
+    `shorten` makes a text, which is no id, fit its limit in characters.
 
     `event_id` wins over one in `fields`. Never raises on the content of `fields`.
     """
@@ -70,7 +73,7 @@ def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | No
         if name in ("event_id", "boundary") or value is None:
             continue
         try:
-            kept[name] = _field(boundary, name, value, lose)
+            kept[name] = _field(boundary, name, value, lose, shorten)
         except Exception:  # noqa: BLE001 - an object of the user's may raise whatever it is asked
             lose("unknown_field", name)
     if not kept.get("failure_kind"):
@@ -79,36 +82,28 @@ def salvage(event_id: str, fields: Mapping[str, Any]) -> tuple[FailureEvent | No
     return FailureEvent(**{name: value for name, value in kept.items() if value is not None}), losses
 
 
-def salvage_counted(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
-    """`salvage` where a failure is being recorded: what had to go is counted, as `record_<kind of loss>`."""
-    event, losses = salvage(event_id, fields)
-    for loss in losses:
-        count(f"record_{loss.kind}")
-    return event
-
-
-def _field(boundary: FailureBoundary, name: str, value: object, lose: Any) -> Any:
+def _field(boundary: FailureBoundary, name: str, value: object, lose: Any, shorten: Callable[[str, int], str]) -> Any:
     """The value of a field of an event, as it fits the schema; None where it does not."""
     if name not in FailureEvent.model_fields:
         return lose("unknown_field", safe_str(name)[:80])
     if name == "details":
-        return _details(boundary, value, lose)
+        return _details(boundary, value, lose, shorten)
     if name == "foreign_error":
-        return _part(SdkErrorDetails, value, lose)
+        return _part(SdkErrorDetails, value, lose, shorten)
     if name == "http_status":
         return _status(value, lose)
     if name == "stage":
         return _stage(value, lose)
-    return _text(name, value, _LENGTHS[FailureEvent][name], lose)
+    return _text(name, value, _LENGTHS[FailureEvent][name], lose, shorten)
 
 
-def _text(name: str, value: object, limit: int, lose: Any) -> str:
+def _text(name: str, value: object, limit: int, lose: Any, shorten: Callable[[str, int], str]) -> str:
     if not isinstance(value, str):
         lose("unknown_field", name)
     text = well_formed(safe_str(value))
     if limit and len(text) > limit:
         lose("text_cut", name)
-        text = bounded_id(text) if limit == ID_LENGTH else cut(text, limit)
+        text = bounded_id(text) if limit == ID_LENGTH else shorten(text, limit)
     return text
 
 
@@ -126,15 +121,17 @@ def _stage(value: object, lose: Any) -> object:
     return None
 
 
-def _details(boundary: FailureBoundary, value: object, lose: Any) -> BaseModel | None:
+def _details(
+    boundary: FailureBoundary, value: object, lose: Any, shorten: Callable[[str, int], str]
+) -> BaseModel | None:
     model = DETAILS_OF.get(boundary)
     if model is None:
         lose("unknown_field", "details")
         return None
-    return _part(model, value, lose)
+    return _part(model, value, lose, shorten)
 
 
-def _part(model: type[BaseModel], value: object, lose: Any) -> BaseModel | None:
+def _part(model: type[BaseModel], value: object, lose: Any, shorten: Callable[[str, int], str]) -> BaseModel | None:
     """`value` as a `model`, without the fields that do not fit."""
     kept: dict[str, Any] = {}
     for name, part in fields_of(value).items():
@@ -145,7 +142,7 @@ def _part(model: type[BaseModel], value: object, lose: Any) -> BaseModel | None:
         elif name == "http_status":
             kept[name] = _status(part, lose)
         elif limit := _LENGTHS[model][name]:
-            kept[name] = _text(name, part, limit, lose)
+            kept[name] = _text(name, part, limit, lose, shorten)
         elif type(part) is (bool if name == "request_upload_complete" else int):
             kept[name] = part
         else:

@@ -1,0 +1,126 @@
+"""Exceptions that leave a span: the failures among them are recorded, and what the SDK writes of them is redacted.
+
+The SDK writes an exception's raw text into its own `exception` event and into the span's status; both pass here first.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from opentelemetry.trace import Span, Status, StatusCode
+
+from failgraph.chain import carries_failure
+from failgraph.diagnostics import guard
+from failgraph.recorder import record_leaving
+from failgraph.redaction import redact
+from failgraph.settings import current
+from failgraph.text import safe_str, well_formed
+
+_MESSAGE: Final = "exception.message"
+_STACKTRACE: Final = "exception.stacktrace"
+
+Wrapped = Callable[..., Any]
+
+
+def _record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`Span.record_exception`: when an exception leaves a span, and by hand for one that was handled."""
+    call = _call(_of_record_exception, args, kwargs)
+    if call is None or not instance.is_recording():
+        return wrapped(*args, **kwargs)
+    error, attributes, timestamp, escaped = call
+    record_leaving(error, instance)
+    with guard("redacting an exception"):
+        attributes = _clean(error, attributes)
+    return wrapped(error, attributes, timestamp, escaped)
+
+
+def _exit(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`Span.__exit__`, of `with start_span()`: with `record_exception=False` it tells nobody else."""
+    if len(args) > 1 and isinstance(args[1], BaseException) and instance.is_recording():
+        record_leaving(args[1], instance)
+    return wrapped(*args, **kwargs)
+
+
+def _set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`Span.set_status`: of a span made with `record_exception=False` the first that is heard of an exception."""
+    call = _call(_of_set_status, args, kwargs)
+    if call is None:
+        return wrapped(*args, **kwargs)
+    status, description = call
+    code = status.status_code if isinstance(status, Status) else status
+    if code is not StatusCode.ERROR:
+        return wrapped(*args, **kwargs)
+    error = sys.exc_info()[1]
+    if error is not None and instance.is_recording():
+        # It may be another span's status that is set while an exception is handled: the failure goes where it was made.
+        record_leaving(error, instance, at_birth=True)
+    with guard("redacting a status"):
+        if isinstance(status, Status) and status.description:
+            status = Status(code, _status_text(error, status.description))
+        elif isinstance(description, str):
+            description = _status_text(error, description)
+    return wrapped(status, description)
+
+
+HOOKS: Final[Mapping[str, Callable[..., Any]]] = {
+    "record_exception": _record_exception,
+    "__exit__": _exit,
+    "set_status": _set_status,
+}
+"""The methods of the SDK's span that are hooked, and by what."""
+
+
+def _of_record_exception(
+    exception: BaseException, attributes: Any = None, timestamp: Any = None, escaped: Any = False
+) -> tuple[BaseException, Any, Any, Any] | None:
+    return (exception, attributes, timestamp, escaped) if isinstance(exception, BaseException) else None
+
+
+def _of_set_status(status: Any, description: Any = None) -> tuple[Any, Any] | None:
+    return status, description
+
+
+def _call(signature: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The arguments by name; None where the call is wrong, which the SDK itself is to say."""
+    try:
+        return signature(*args, **kwargs)
+    except TypeError:
+        return None
+
+
+def _clean(error: BaseException, attributes: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The attributes that put redacted texts in the place of the SDK's own; what the caller gave wins, redacted."""
+    settings = current()
+    hidden = not settings.reason and carries_failure(error)
+    if not settings.redact and not hidden:
+        return attributes
+    cleaned: dict[str, Any] = {
+        _MESSAGE: "" if hidden else safe_str(error),
+        _STACKTRACE: "".join(_frames(error) if hidden else traceback.format_exception(error)),
+        **(attributes or {}),
+    }
+    for name in (_MESSAGE, _STACKTRACE):
+        if isinstance(cleaned[name], str):
+            cleaned[name] = redact(well_formed(cleaned[name]))
+    return cleaned
+
+
+def _frames(error: BaseException) -> list[str]:
+    """The traceback of `error` and of its causes without a message: types and frames only."""
+    lines: list[str] = []
+    seen: set[int] = set()
+    here: BaseException | None = error
+    while here is not None and id(here) not in seen:
+        seen.add(id(here))
+        lines[:0] = [*traceback.format_tb(here.__traceback__), f"{type(here).__qualname__}\n"]
+        here = here.__cause__
+    return lines
+
+
+def _status_text(error: BaseException | None, description: str) -> str:
+    if error is not None and not current().reason and carries_failure(error):
+        return type(error).__qualname__
+    return redact(well_formed(description))

@@ -1,0 +1,140 @@
+"""What the start-up files `failgraph.pth` and `failgraph.start` call: wait for OpenTelemetry's SDK, then attach.
+
+Of the standard library alone, and as little of it as can be: this runs in every process that has the variable set, most
+of which never load OpenTelemetry.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+WAY = "start-up file"
+
+
+def start() -> None:
+    """Begin, where `FAILGRAPH_ENABLED` is `true`. Idempotent: a start-up file can be processed more than once."""
+    said = os.environ.get("FAILGRAPH_ENABLED", "").strip().lower()
+    if said != "true":
+        if said not in ("", "false"):
+            _tell_settings()
+        return
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    before: dict[str, Callable[[], None]] = {}
+    if os.environ.get("FAILGRAPH_AUTO_INSTRUMENT", "").strip().lower() == "true":
+        # `site` imports it once all paths are known, whether there is one or not.
+        before["sitecustomize"] = _auto_instrument
+    if os.environ.get("FAILGRAPH_LOG_LEVEL", "").strip().lower() == "debug":
+        _debug()
+    sys.meta_path.insert(0, _Finder(before, {"opentelemetry.sdk.trace": _attach}))
+    if "opentelemetry.sdk.trace" in sys.modules:
+        _attach(look=True)
+
+
+class _Finder:
+    """Runs something just before, or just after, the first import of a module; finds no module itself."""
+
+    def __init__(self, before: dict[str, Callable[[], None]], after: dict[str, Callable[[], None]]) -> None:
+        self._before = before
+        self.after = after
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec that the other finders have, with a loader that runs what is to come after it."""
+        if name in self._before:
+            self._before.pop(name)()
+        if name not in self.after:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
+                return spec
+        return None
+
+
+class _Loader:
+    """The loader of a module that something comes after; the module itself gets to see the real one."""
+
+    def __init__(self, loader: Any, finder: _Finder) -> None:
+        self._loader = loader
+        self._finder = finder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        after = self._finder.after.pop(module.__name__, None)
+        if after is not None:
+            after()
+
+
+def _attach(*, look: bool = False) -> None:
+    """Attach; a provider that is already there can be only where the SDK was loaded before us."""
+    try:
+        from failgraph.instrumentation.attach import attach
+
+        attach(WAY, look=look)
+    except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
+        _tell("failgraph cannot attach itself (%s: %s); the program goes on", type(error).__name__, error)
+
+
+def _auto_instrument() -> None:
+    """Start OpenTelemetry's auto-instrumentation, as `opentelemetry-instrument` does, unless that does it already."""
+    marker = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
+    if any(marker in entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        return
+    # Not in the Python processes that this step itself may start.
+    said = os.environ.pop("FAILGRAPH_AUTO_INSTRUMENT", "")
+    try:
+        __import__("opentelemetry.instrumentation.auto_instrumentation.sitecustomize")
+    except ImportError as error:
+        fix = 'pip install "failgraph[auto]"'
+        _tell("failgraph: FAILGRAPH_AUTO_INSTRUMENT needs OpenTelemetry's instrumentation (%s): %s", error, fix)
+    except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
+        _tell("failgraph: auto-instrumentation failed (%s: %s)", type(error).__name__, error)
+    finally:
+        os.environ["FAILGRAPH_AUTO_INSTRUMENT"] = said
+
+
+def _tell_settings() -> None:
+    try:
+        from failgraph.settings import current
+
+        current()  # says what is wrong with them
+    except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
+        _tell("failgraph cannot read its settings (%s)", type(error).__name__)
+
+
+def _debug() -> None:
+    try:
+        from failgraph.diagnostics import logger, set_level
+
+        set_level("debug")
+        logger.debug("failgraph: start-up file processed; waiting for opentelemetry.sdk.trace")
+    except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
+        _tell("failgraph cannot log (%s)", type(error).__name__)
+
+
+def _tell(message: str, *args: object) -> None:
+    import logging
+
+    logging.getLogger("failgraph").warning(message, *args)

@@ -1,0 +1,119 @@
+"""Secrets out of text: one function, `redact`, for everything that leaves the process or is shown.
+
+The rules are in `secrets`; here is what the settings make of them. Where the user's own rules fail, the text is hidden.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from failgraph.diagnostics import count, warn_once
+from failgraph.records import FailureEvent
+from failgraph.salvage import salvage
+from failgraph.secrets import mark, without_secrets
+from failgraph.settings import REDACT_WITH, Settings, current
+from failgraph.text import cut
+
+HIDDEN = mark("hidden")
+"""Stands for a text that the user's own rules could not be applied to."""
+
+
+def redact(text: str) -> str:
+    """`text` with each secret replaced by a fixed marker that says its kind, so that equal texts stay equal.
+
+    Applied twice it changes nothing more. Never raises: where a rule of the user's own fails, the whole text is hidden.
+    """
+    settings = current()
+    if not settings.redact or not text:
+        return text
+    if settings.redact_fault is not None:
+        return HIDDEN
+    return _with_own_rules(without_secrets(text), settings)
+
+
+def _with_own_rules(text: str, settings: Settings) -> str:
+    try:
+        for pattern in settings.redact_patterns:
+            text = pattern.sub(mark("pattern"), text)
+        if settings.redact_with is not None:
+            shown = _function(settings.redact_with)(text)
+            if not isinstance(shown, str):
+                raise TypeError(f"it returned {type(shown).__name__}, not a str")  # noqa: TRY301 - one way to hide
+            text = shown
+    except Exception as error:  # noqa: BLE001 - the function is the user's and may raise anything
+        count("redact_failed")
+        name = type(error).__name__
+        warn_once(f"redact:{name}", "failgraph: %s failed (%s); the text is hidden", REDACT_WITH, name)
+        return HIDDEN
+    return text
+
+
+@functools.lru_cache(maxsize=1)
+def _function(reference: str) -> Callable[[str], object]:
+    module, _, path = reference.partition(":")
+    found: Any = import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found  # type: ignore[no-any-return]
+
+
+def redacted_beginning(text: str, limit: int) -> str:
+    """At most `limit` characters of the redacted `text`; a cut one ends in an ellipsis.
+
+    Redaction comes first, since half a secret is not known as one; and it looks at no more than it needs to.
+    """
+    window = 4 * limit + 4096
+    if len(text) > window:
+        # The word that the window cuts is dropped with it: it may be half a secret.
+        beginning = text[:window]
+        head, space, _ = beginning.rpartition(" ")
+        shown = redact(head if space else "")
+        return cut(shown, limit) if len(shown) > limit else cut(shown + " " * (limit + 1), limit).rstrip()
+    return cut(redact(text), limit)
+
+
+def cleaned(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
+    """The event of `fields` as it may leave this process; None without a boundary. What had to go is counted."""
+    event, losses = salvage(event_id, fields, redacted_beginning)
+    for loss in losses:
+        count(f"record_{loss.kind}")
+    return None if event is None else redacted(event)
+
+
+def redacted(event: FailureEvent) -> FailureEvent:
+    """`event` with its texts redacted, and without them where the settings say so; the same object where none changes.
+
+    Kind, boundary and ids are never altered.
+    """
+    changes: dict[str, object] = {}
+    for name in ("failure_reason", "operation", "exception_type"):
+        _change(changes, name, getattr(event, name), 2000 if name == "failure_reason" else 256)
+    foreign, details = event.foreign_error, event.details
+    if foreign is not None:
+        inner: dict[str, object] = {}
+        _change(inner, "message", foreign.message, 2000)
+        _change(inner, "exception_type", foreign.exception_type, 256)
+        if inner:
+            changes["foreign_error"] = foreign.model_copy(update=inner)
+    reason = getattr(details, "provider_status_reason", None)
+    if details is not None and reason is not None:
+        inner = {}
+        _change(inner, "provider_status_reason", reason, 2000)
+        if inner:
+            changes["details"] = details.model_copy(update=inner)
+    return event.model_copy(update=changes) if changes else event
+
+
+_LEFT_OUT = {"failure_reason": "", "message": "", "provider_status_reason": None}
+"""What stands in the fields that `FAILGRAPH_REASON=off` keeps out."""
+
+
+def _change(changes: dict[str, object], name: str, text: str | None, limit: int) -> None:
+    if not text:
+        return
+    shown = _LEFT_OUT[name] if name in _LEFT_OUT and not current().reason else cut(redact(text), limit)
+    if shown != text:
+        changes[name] = shown

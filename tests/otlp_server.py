@@ -1,0 +1,72 @@
+"""A real OTLP/HTTP receiver on loopback, for the tests that start programs: keeps what it is sent."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+class Receiver:
+    """Listens on a free port while it is used as a context manager."""
+
+    def __enter__(self) -> Receiver:
+        self.bodies: list[bytes] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                if self.headers.get("content-encoding") == "gzip":
+                    body = gzip.decompress(body)
+                if self.path.endswith("/v1/traces"):
+                    receiver.bodies.append(body)
+                self.send_response(200)
+                self.send_header("content-type", "application/x-protobuf")
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def spans(self) -> list:
+        """Every span that arrived, as OTLP protobuf."""
+        return [
+            span
+            for body in self.bodies
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+    def failures(self) -> Counter[str]:
+        """How often each failure arrived, by event id."""
+        return Counter(
+            attribute.value.string_value
+            for span in self.spans()
+            for event in span.events
+            if event.name == "nemo.gym.failure"
+            for attribute in event.attributes
+            if attribute.key == "nemo.gym.failure.id"
+        )
+
+    def text(self) -> bytes:
+        """Everything that arrived, as it came."""
+        return b"".join(self.bodies)
