@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 class Receiver:
     """Listens on a free port while it is used as a context manager."""
 
-    def __enter__(self) -> Receiver:
+    def __enter__(self):
         self.bodies: list[bytes] = []
         receiver = self
 

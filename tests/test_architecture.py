@@ -26,7 +26,6 @@ FLOW = [
     "records",
     "salvage",
     "settings",
-    "secrets",
     "redaction",
     "context",
     "chain",

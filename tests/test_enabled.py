@@ -15,6 +15,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
 from otlp_server import Receiver
 
 APPS = Path(__file__).parent / "apps"
@@ -150,9 +151,13 @@ def test_a_program_without_opentelemetry_loads_next_to_nothing(receiver):
     script = "import sys; print(*sorted(sys.modules))"
     env = environment(receiver, {})
     plain, on = (
-        set(subprocess.run([sys.executable, "-c", script], env={**env, **extra}, capture_output=True, text=True, check=True).stdout.split())
+        set(
+            subprocess.run(
+                [sys.executable, "-c", script], env={**env, **extra}, capture_output=True, text=True, check=True
+            ).stdout.split()
+        )
         for extra in ({}, ON)
-    )  # fmt: skip
+    )
     ours = {"failgraph", "failgraph.instrumentation", "failgraph.instrumentation.startup"}
     assert ours <= on - plain
     assert len(on - plain - ours) <= 6, on - plain
@@ -377,8 +382,11 @@ def test_nemo_lens(receiver, ways, extra):
     """The real nemo-lens, before and after us; its own provider stays its own, the failure is on its managed span."""
     path = providers_path("nemo")
     tried = subprocess.run(
-        [sys.executable, "-c", "import nemo.lens"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )  # fmt: skip
+        [sys.executable, "-c", "import nemo.lens"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
     if tried.returncode:
         pytest.skip(f"nemo-lens 0.1.0 is for Python 3.13; here: {tried.stderr.splitlines()[-1]}")
     found, _ = run(receiver, traced(*ways), {**extra, "PYTHONPATH": path})
@@ -397,9 +405,14 @@ def served(receiver: Receiver, command: list[str], extra: dict[str, str]):
         port = free.getsockname()[1]
     command = [part.replace("PORT", str(port)) for part in command]
     process = subprocess.Popen(
-        command, cwd=APPS, env=environment(receiver, extra), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        command,
+        cwd=APPS,
+        env=environment(receiver, extra),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         yield f"http://127.0.0.1:{port}/", process
     finally:

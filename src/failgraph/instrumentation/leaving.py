@@ -15,12 +15,14 @@ from opentelemetry.trace import Span, Status, StatusCode
 from failgraph.chain import carries_failure
 from failgraph.diagnostics import guard
 from failgraph.recorder import record_leaving
-from failgraph.redaction import redact
+from failgraph.redaction import redacted_beginning
 from failgraph.settings import current
 from failgraph.text import safe_str, well_formed
 
 _MESSAGE: Final = "exception.message"
 _STACKTRACE: Final = "exception.stacktrace"
+_MAX_TEXT: Final = 65_536
+"""Characters of a message, a stack trace or a status that are looked through and kept."""
 
 Wrapped = Callable[..., Any]
 
@@ -74,7 +76,7 @@ HOOKS: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def _of_record_exception(
-    exception: BaseException, attributes: Any = None, timestamp: Any = None, escaped: Any = False
+    exception: Any, attributes: Any = None, timestamp: Any = None, escaped: Any = False
 ) -> tuple[BaseException, Any, Any, Any] | None:
     return (exception, attributes, timestamp, escaped) if isinstance(exception, BaseException) else None
 
@@ -104,7 +106,7 @@ def _clean(error: BaseException, attributes: Mapping[str, Any] | None) -> Mappin
     }
     for name in (_MESSAGE, _STACKTRACE):
         if isinstance(cleaned[name], str):
-            cleaned[name] = redact(well_formed(cleaned[name]))
+            cleaned[name] = redacted_beginning(well_formed(cleaned[name]), _MAX_TEXT)
     return cleaned
 
 
@@ -123,4 +125,4 @@ def _frames(error: BaseException) -> list[str]:
 def _status_text(error: BaseException | None, description: str) -> str:
     if error is not None and not current().reason and carries_failure(error):
         return type(error).__qualname__
-    return redact(well_formed(description))
+    return redacted_beginning(well_formed(description), _MAX_TEXT)

@@ -1,6 +1,7 @@
 """Secrets out of text: one function, `redact`, for everything that leaves the process or is shown.
 
-The rules are in `secrets`; here is what the settings make of them. Where the user's own rules fail, the text is hidden.
+The rules are in the modules beside this one; here is what the settings make of them. Where the user's own rules fail,
+the text is hidden.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from typing import Any
 
 from failgraph.diagnostics import count, warn_once
 from failgraph.records import FailureEvent
+from failgraph.redaction import credentials, names, shapes
+from failgraph.redaction.rule import mark
 from failgraph.salvage import salvage
-from failgraph.secrets import mark, without_secrets
 from failgraph.settings import REDACT_WITH, Settings, current
-from failgraph.text import cut
+from failgraph.text import ELLIPSIS, cut
+
+_RULES = (*shapes.RULES, *credentials.RULES, *names.RULES)
 
 HIDDEN = mark("hidden")
 """Stands for a text that the user's own rules could not be applied to."""
@@ -31,7 +35,15 @@ def redact(text: str) -> str:
         return text
     if settings.redact_fault is not None:
         return HIDDEN
-    return _with_own_rules(without_secrets(text), settings)
+    return _with_own_rules(_without_secrets(text), settings)
+
+
+def _without_secrets(text: str) -> str:
+    lowered = text.lower()
+    for rule in _RULES:
+        if any(needle in lowered for needle in rule.needles):
+            text = rule.pattern.sub(rule.replace, text)
+    return shapes.without_random_tokens(text)
 
 
 def _with_own_rules(text: str, settings: Settings) -> str:
@@ -41,7 +53,7 @@ def _with_own_rules(text: str, settings: Settings) -> str:
         if settings.redact_with is not None:
             shown = _function(settings.redact_with)(text)
             if not isinstance(shown, str):
-                raise TypeError(f"it returned {type(shown).__name__}, not a str")  # noqa: TRY301 - one way to hide
+                raise TypeError(f"it returned {type(shown).__name__}, not a str")
             text = shown
     except Exception as error:  # noqa: BLE001 - the function is the user's and may raise anything
         count("redact_failed")
@@ -65,14 +77,11 @@ def redacted_beginning(text: str, limit: int) -> str:
 
     Redaction comes first, since half a secret is not known as one; and it looks at no more than it needs to.
     """
-    window = 4 * limit + 4096
-    if len(text) > window:
-        # The word that the window cuts is dropped with it: it may be half a secret.
-        beginning = text[:window]
-        head, space, _ = beginning.rpartition(" ")
-        shown = redact(head if space else "")
-        return cut(shown, limit) if len(shown) > limit else cut(shown + " " * (limit + 1), limit).rstrip()
-    return cut(redact(text), limit)
+    window = limit + 4096
+    if len(text) <= window:
+        return cut(redact(text), limit)
+    # The word that the window cuts is dropped with it: it may be half a secret.
+    return cut(redact(text[:window].rpartition(" ")[0]) + ELLIPSIS, limit)
 
 
 def cleaned(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
