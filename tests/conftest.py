@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import failgraph
-from failgraph import diagnostics, recorder as recorder_module, settings
+from failgraph import diagnostics, recorder as recorder_module, redaction, settings
 from failgraph.context import current_hop
 
 
@@ -26,6 +26,7 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
             monkeypatch.delenv(name)
     diagnostics.reset_after_fork()
     settings.current.cache_clear()
+    redaction._function.cache_clear()
     monkeypatch.setattr(recorder_module, "_recorder", recorder_module.Recorder())
     token = current_hop.set(None)
     yield

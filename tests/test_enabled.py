@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 import urllib.request
 from pathlib import Path
@@ -348,6 +349,53 @@ def test_child_processes_under_the_command(receiver, way):
     """Children that start anew get auto-instrumentation anew, and us with it."""
     found, _ = run(receiver, ["opentelemetry-instrument", *traced("fail", way)], {})
     check(receiver, found, failures=2)
+
+
+@pytest.fixture(scope="module")
+def wheel_python(tmp_path_factory) -> Path:
+    """The interpreter of an environment in which failgraph is installed from its wheel; all else comes from ours."""
+    pytest.importorskip("hatchling", reason="building the wheel needs hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    root = Path(__file__).parent.parent
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=root, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    python = folder / "venv" / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
+    subprocess.run([*install, *map(str, folder.glob("*.whl"))], check=True)
+    site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
+    (site / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    return python
+
+
+def test_a_wheel_install(receiver, wheel_python):
+    """The start-up file of the wheel; the editable one is what all other tests here run."""
+    script = "import failgraph, sys; sys.exit(not failgraph.__file__.startswith(sys.prefix))"
+    assert subprocess.run([str(wheel_python), "-c", script], check=False).returncode == 0
+    found, _ = run(receiver, [str(wheel_python), "traced.py", "own", "fail"], ON)
+    check(receiver, found)
+
+
+@needs_auto
+def test_a_wheel_install_under_the_command(receiver, wheel_python):
+    """The entry point of the wheel, with the start-up file and without it."""
+    script = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
+    for extra in ({}, ON):
+        command = [str(wheel_python), "-c", script, str(wheel_python), "traced.py", "fail"]
+        found, _ = run(receiver, command, extra)
+        assert found["processors"] == 1
+    assert len(receiver.failures()) == 2
+    assert set(receiver.failures().values()) == {1}
+
+
+def test_run_enables_one_command(receiver):
+    """`failgraph run -- COMMAND` is the variable set for one program; its output and exit code are the program's."""
+    found, _ = run(receiver, ["failgraph", "run", "--", *traced("own", "fail")], {})
+    check(receiver, found)
+    done = subprocess.run(
+        ["failgraph", "run", "--", sys.executable, "-c", "raise SystemExit(7)"], env=environment(receiver, {})
+    )
+    assert done.returncode == 7
 
 
 def providers_path(package: str) -> str:

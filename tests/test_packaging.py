@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
 import subprocess
 import sys
 import zipfile
@@ -25,10 +27,29 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
 def test_the_wheel_holds_every_module_and_the_type_marker(wheel):
     """Each module of the source, and `py.typed`, by which a type checker believes our types."""
     source = ROOT / "src"
-    files = {str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in (".py", ".typed")}
+    kinds = (".py", ".typed", ".pth", ".start")
+    files = {str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in kinds}
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert held == files
     assert "failgraph/py.typed" in held
+
+
+def test_the_start_up_file_is_one_guarded_import(wheel):
+    """`site` runs the line in every interpreter: it looks at one variable, and loads nothing where that is unset."""
+    (line,) = wheel.read("failgraph.pth").decode().splitlines()
+    assert line.startswith("import ")
+    for environ in ({}, {"FAILGRAPH_ENABLED": ""}, {"FAILGRAPH_ENABLED": "false"}):
+        script = f"{line}\nimport sys; print([n for n in sys.modules if n.startswith('failgraph')])"
+        done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+        assert done.stdout == "[]\n"
+
+
+def test_the_start_file_of_python_3_15_has_the_right_form_only(wheel):
+    """No such Python is here to run it: PEP 829's form, of the same base name, and a callable that is there."""
+    lines = wheel.read("failgraph.start").decode().splitlines()
+    entries = [line for line in lines if line and not line.startswith("#")]
+    assert [re.fullmatch(r"[\w.]+:[\w.]+", entry) is not None for entry in entries] == [True]
+    assert callable(pkgutil.resolve_name(entries[0]))
 
 
 def test_the_base_dependencies_are_the_users_four_packages(wheel):

@@ -13,16 +13,21 @@ from failgraph.settings import Settings, checked, from_env
 CHOICES = {
     "FAILGRAPH_BOUNDARY": "agent, collection, environment, harness, model, resources_server, sandbox",
     "FAILGRAPH_ENABLED": "true, false",
+    "FAILGRAPH_AUTO_INSTRUMENT": "false, true",
+    "FAILGRAPH_LOG_LEVEL": "warning, info, debug",
     "FAILGRAPH_LINKS": "cross, all, off",
     "FAILGRAPH_PLACEMENT": "span, failure_span",
+    "FAILGRAPH_REDACT": "true, false",
+    "FAILGRAPH_REASON": "on, off",
 }
 
 
 def test_nothing_set_gives_the_documented_defaults():
-    """Without settings: enabled unset, no boundary, links into other traces, events on the span."""
+    """Without settings: enabled unset, no boundary, links into other traces, events on the span, texts redacted."""
     assert from_env({}) == (Settings(), [])
     made = Settings()
     assert (made.enabled, made.boundary, made.links, made.placement) == (None, None, "cross", "span")
+    assert (made.auto_instrument, made.log_level, made.redact, made.reason) == (False, "warning", True, True)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +38,16 @@ def test_nothing_set_gives_the_documented_defaults():
         *[("BOUNDARY", boundary.value, "boundary", boundary) for boundary in FailureBoundary],
         *[("LINKS", value, "links", value) for value in ("cross", "all", "off")],
         *[("PLACEMENT", value, "placement", value) for value in ("span", "failure_span")],
+        *[("LOG_LEVEL", value, "log_level", value) for value in ("warning", "info", "debug")],
+        ("AUTO_INSTRUMENT", "true", "auto_instrument", True),
+        ("AUTO_INSTRUMENT", "false", "auto_instrument", False),
+        ("REDACT", "true", "redact", True),
+        ("REDACT", "false", "redact", False),
+        ("REASON", "on", "reason", True),
+        ("REASON", "off", "reason", False),
+        ("REDACT_WITH", "package.module:function", "redact_with", "package.module:function"),
+        ("REDACT_WITH", " ", "redact_with", None),
+        ("REDACT_PATTERNS", "", "redact_patterns", ()),
         ("ENABLED", " TRUE ", "enabled", True),
         ("LINKS", "Off", "links", "off"),
         ("BOUNDARY", "", "boundary", None),

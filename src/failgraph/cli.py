@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from failgraph.errors import ConfigError, SourceError
 from failgraph.readers import Reading, Trace, read
-from failgraph.settings import checked
+from failgraph.settings import ENABLED, checked
 from failgraph.view import list_line, list_row, loss_lines, neutral, picture, plain, plain_lines, show_row
 from failgraph.view.picture import Line, Picture
 
@@ -109,7 +109,25 @@ def _parser() -> _Parser:
     showing.add_argument(
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits; without it, every trace of `list`"
     )
+    running = commands.add_parser(
+        "run", help="run a program with failgraph enabled", usage="%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
+    )
+    running.add_argument("argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments")
+    running.set_defaults(command=_run)
     return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Become the program, with the variable set; comes back only where that cannot be done."""
+    argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not argv:
+        _say("run what? failgraph run -- COMMAND [ARGUMENT ...]")
+        return WRONG_USE
+    try:
+        os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
+    except (OSError, ValueError) as error:
+        _say(neutral(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
+    return WRONG_USE
 
 
 def _list(arguments: argparse.Namespace) -> int:

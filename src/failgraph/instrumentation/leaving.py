@@ -15,7 +15,7 @@ from opentelemetry.trace import Span, Status, StatusCode
 from failgraph.chain import carries_failure
 from failgraph.diagnostics import guard
 from failgraph.recorder import record_leaving
-from failgraph.redaction import redacted_beginning
+from failgraph.redaction import HIDDEN, redacted_beginning
 from failgraph.settings import current
 from failgraph.text import safe_str, well_formed
 
@@ -34,9 +34,10 @@ def _record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], k
         return wrapped(*args, **kwargs)
     error, attributes, timestamp, escaped = call
     record_leaving(error, instance)
+    shown: Mapping[str, Any] | None = {_MESSAGE: HIDDEN, _STACKTRACE: HIDDEN}
     with guard("redacting an exception"):
-        attributes = _clean(error, attributes)
-    return wrapped(error, attributes, timestamp, escaped)
+        shown = _clean(error, attributes)
+    return wrapped(error, shown, timestamp, escaped)
 
 
 def _exit(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -59,12 +60,13 @@ def _set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs:
     if error is not None and instance.is_recording():
         # It may be another span's status that is set while an exception is handled: the failure goes where it was made.
         record_leaving(error, instance, at_birth=True)
+    said = status.description if isinstance(status, Status) else description
+    if not isinstance(said, str):
+        return wrapped(status, description)
+    shown = HIDDEN
     with guard("redacting a status"):
-        if isinstance(status, Status) and status.description:
-            status = Status(code, _status_text(error, status.description))
-        elif isinstance(description, str):
-            description = _status_text(error, description)
-    return wrapped(status, description)
+        shown = _status_text(error, said)
+    return wrapped(Status(code, shown), description) if isinstance(status, Status) else wrapped(status, shown)
 
 
 HOOKS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -111,13 +113,17 @@ def _clean(error: BaseException, attributes: Mapping[str, Any] | None) -> Mappin
 
 
 def _frames(error: BaseException) -> list[str]:
-    """The traceback of `error` and of its causes without a message: types and frames only."""
+    """The traceback of `error` and of its causes without messages and source: types and frames only."""
     lines: list[str] = []
     seen: set[int] = set()
     here: BaseException | None = error
     while here is not None and id(here) not in seen:
         seen.add(id(here))
-        lines[:0] = [*traceback.format_tb(here.__traceback__), f"{type(here).__qualname__}\n"]
+        frames = traceback.extract_tb(here.__traceback__)
+        lines[:0] = [
+            *(f'  File "{at.filename}", line {at.lineno}, in {at.name}\n' for at in frames),
+            f"{type(here).__qualname__}\n",
+        ]
         here = here.__cause__
     return lines
 

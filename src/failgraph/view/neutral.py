@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from failgraph.redaction import redacted_beginning
 from failgraph.text import cut
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -16,6 +17,11 @@ def neutral(text: str, limit: int = 200) -> str:
     if shown.isascii() and shown.isprintable():
         return shown
     return "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in shown)
+
+
+def shown(text: str, limit: int = 200) -> str:
+    """A name that a program gave, without secrets, and neutral."""
+    return neutral(redacted_beginning(text, limit), limit)
 
 
 def _escaped(char: str) -> str:

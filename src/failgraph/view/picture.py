@@ -14,8 +14,9 @@ from typing import NamedTuple
 from failgraph.losses import Losses
 from failgraph.readers import HopRecord, Trace
 from failgraph.records import FailureEvent
+from failgraph.redaction import redacted
 from failgraph.semconv import ROLLOUT_ID
-from failgraph.view.neutral import neutral
+from failgraph.view.neutral import neutral, shown
 from failgraph.view.rows import cause_delay_nano
 
 _MAX_LOSSES = 10
@@ -125,7 +126,7 @@ def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
 
 def _hop(trace: Trace, hop: HopRecord) -> Node:
     span = hop.span
-    name = [Part(neutral(span.name, 80), "name"), Part(f" [{neutral(span.service, 40)}]", "quiet")]
+    name = [Part(shown(span.name, 80), "name"), Part(f" [{neutral(span.service, 40)}]", "quiet")]
     return Node(duration(trace.offset(span.start_unix_nano)), duration(span.duration_nano), name)
 
 
@@ -133,14 +134,15 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
     failure = trace.failures[key]
     line = [Part(f"#{numbers[key]} "), *_name(trace, key)]
     if not failure.stands_on.is_failure_span and (hop is None or failure.stands_on is not hop.span):
-        line.append(Part(f"  on {neutral(failure.stands_on.name, 80)}", "quiet"))
+        line.append(Part(f"  on {shown(failure.stands_on.name, 80)}", "quiet"))
     line += _marks(trace, hop, key)
-    notes = [[Part(f"“{neutral(failure.event.failure_reason)}”")]] if failure.event.failure_reason else []
-    notes += [[Part(fact, "quiet")] for fact in _facts(failure.event)]
+    event = redacted(failure.event)
+    notes = [[Part(f"“{neutral(event.failure_reason)}”")]] if event.failure_reason else []
+    notes += [[Part(fact, "quiet")] for fact in _facts(event)]
     cause_id = trace.report.events[key].cause_id
     if cause_id is not None:
         cause = trace.failures[cause_id].stands_on
-        where = "a span that is not here" if cause.is_failure_span else neutral(cause.name, 80)
+        where = "a span that is not here" if cause.is_failure_span else shown(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
         after = f", {duration(cause_delay_nano(trace, key))} before, on {where}"
@@ -190,7 +192,7 @@ def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:
     """Causes that another trace holds."""
     for key, failure in trace.failures.items():
         if failure.span.trace_id != trace.trace_id:
-            where = f"{neutral(failure.stands_on.name, 80)} [{neutral(failure.stands_on.service, 40)}]"
+            where = f"{shown(failure.stands_on.name, 80)} [{neutral(failure.stands_on.service, 40)}]"
             yield [Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "), *_name(trace, key)]
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from failgraph.losses import Losses
 from failgraph.readers import FailureRecord, HopRecord, Trace
+from failgraph.records import FailureReport
+from failgraph.redaction import redact, redacted
 
 
 def list_row(trace: Trace) -> dict[str, Any]:
@@ -17,7 +19,7 @@ def show_row(trace: Trace) -> dict[str, Any]:
     """What `show --json` prints of a trace."""
     return {
         **_head(trace),
-        "report": trace.report.model_dump(mode="json"),
+        "report": _report(trace.report),
         "hops": [_hop(trace, hop) for hop in trace.hops],
         "failures": {key: _failure(trace, key, failure) for key, failure in trace.failures.items()},
         "losses": loss_rows(trace.losses),
@@ -54,14 +56,20 @@ def _head(trace: Trace) -> dict[str, Any]:
     }
 
 
+def _report(report: FailureReport) -> dict[str, Any]:
+    """A report as on the wire, its texts redacted: who wrote it may not have done so."""
+    shown = {key: redacted(event) for key, event in report.events.items()}
+    return report.model_copy(update={"events": shown}).model_dump(mode="json")
+
+
 def _hop(trace: Trace, hop: HopRecord) -> dict[str, Any]:
     return {
         "span_id": hop.span.span_id,
         "service": hop.span.service or None,
-        "name": hop.span.name,
+        "name": redact(hop.span.name),
         "offset_nano": trace.offset(hop.span.start_unix_nano),
         "duration_nano": hop.span.duration_nano,
-        "report": None if hop.report is None else hop.report.model_dump(mode="json"),
+        "report": None if hop.report is None else _report(hop.report),
         "unreported": hop.unreported,
     }
 
