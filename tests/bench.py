@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import time
+import timeit
 from collections.abc import Callable
+from pathlib import Path
 
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 import failgraph
+from failgraph.instrumentation.attach import attach, detach
 
 
 class Nowhere(SpanExporter):
@@ -55,6 +60,28 @@ def recorded(number: int) -> None:
     failgraph.record(failgraph.NgFailureEvent("transport_timeout", "no answer", boundary="model"))
 
 
+def leaving(tracer) -> None:
+    for _ in range(200):
+        try:
+            with tracer.start_as_current_span("span"):
+                raise ValueError("no answer")
+        except ValueError:
+            pass
+
+
+def unset() -> float:
+    """Seconds that the line of the start-up file takes where the variable is unset."""
+    line = compile((Path(failgraph.__file__).parent.parent / "failgraph.pth").read_text(), "pth", "exec")
+    return timeit.timeit(lambda: exec(line), number=1000) / 1000
+
+
+def start(environ: dict[str, str]) -> float:
+    """Seconds that an interpreter takes to start and end."""
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], env=environ, check=True)
+    return time.perf_counter() - begin
+
+
 def cpu(run: Callable[[], None]) -> float:
     start = time.thread_time()
     run()
@@ -79,6 +106,16 @@ def main() -> None:
     print("1 % of spans fail / no failures at all: ", ratio(lambda: rollouts(ours, some, hops=True), plain))
     hand = lambda: rollouts(bare, by_hand, hops=False)  # noqa: E731
     print("every span fails / add_event by hand:   ", ratio(lambda: rollouts(ours, recorded, hops=True), hand, 10))
+    leave = lambda: leaving(bare)  # noqa: E731
+    plain_exceptions = [cpu(leave) for _ in range(10)]
+    attach("bench", look=False)
+    hooked_exceptions = [cpu(leave) for _ in range(10)]
+    detach()
+    shares = [hooked / bare_one for hooked, bare_one in zip(hooked_exceptions, plain_exceptions, strict=True)]
+    print(f"exceptions of others leave, hook / none: {statistics.median(shares):.3f}")
+    print(f"start-up file, unset:                    {unset() * 1000:.4f} ms")
+    off, on = ([start({"FAILGRAPH_ENABLED": said}) for _ in range(30)] for said in ("", "true"))
+    print(f"start-up file, set and nothing traced:   {(statistics.median(on) - statistics.median(off)) * 1000:.1f} ms")
 
 
 if __name__ == "__main__":

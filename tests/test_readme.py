@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -42,8 +43,20 @@ def test_the_code_blocks_and_commands_run(tmp_path):
     assert ran.stdout.startswith("span\n")
     assert "model transport_timeout exception_type='TimeoutError'" in ran.stdout
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("failgraph ")]
-    assert len(commands) == 3
-    for command in commands:
+    running, *reading = commands
+    assert running == "failgraph run -- python server.py"
+    (tmp_path / "server.py").write_text("import os; print('enabled', os.environ['FAILGRAPH_ENABLED'])\n")
+    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", "")))
+    shown = subprocess.run(
+        [sys.executable, "-m", *running.split()],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "enabled true\n", "")
+    assert len(reading) == 3
+    for command in reading:
         words = [sys.executable, "-m", *command.split()]
         shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
         assert (shown.returncode, shown.stderr) == (0, ""), command
