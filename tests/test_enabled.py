@@ -202,10 +202,10 @@ def test_the_sdk_not_importable(receiver, tmp_path):
 
 def test_a_failure_of_ours_while_attaching_stops_nobody(receiver, tmp_path):
     """With a pydantic that cannot be imported, the program traces as ever, and one line says why we do not."""
-    (tmp_path / "wrapt.py").write_text("raise RuntimeError('a broken wrapt')\n")
+    (tmp_path / "pydantic.py").write_text("raise RuntimeError('a broken pydantic')\n")
     path = f"{tmp_path}{os.pathsep}{APPS}"
     _, stderr = run(receiver, traced("own"), {**ON, "PYTHONPATH": path})
-    assert stderr.count("cannot attach itself (RuntimeError: a broken wrapt)") == 1
+    assert stderr.count("cannot attach itself (RuntimeError: a broken pydantic)") == 1
 
 
 @needs_auto
