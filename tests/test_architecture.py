@@ -42,6 +42,7 @@ FLOW = [
     "hops",
     "processor",
     "flushing",
+    "transport",
     "instrumentation",
     "testing",
     "readers",

@@ -13,7 +13,7 @@ from opentelemetry.trace import Status, StatusCode
 
 import failgraph
 from failgraph import NgFailureEvent, hop
-from failgraph.instrumentation import attach as attaching
+from failgraph.instrumentation import attach as attaching, providers
 
 SDK_OWN = dict(vars(Span))
 KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
@@ -388,14 +388,14 @@ def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
     """Twice attached is once; after detaching, attaching again reaches new providers again."""
     attaching.attach("again", look=False)
     provider = TracerProvider(shutdown_on_exit=False)
-    assert sum(p is attaching._processor for p in provider._active_span_processor._span_processors) == 1
+    assert sum(p is providers.processor() for p in provider._active_span_processor._span_processors) == 1
     attaching.detach()
     attaching.detach()
     assert "__wrapped__" not in vars(TracerProvider)["__init__"].__dict__
     assert TracerProvider(shutdown_on_exit=False)._active_span_processor._span_processors == ()
     attaching.attach("once more", look=False)
     provider = TracerProvider(shutdown_on_exit=False)
-    assert provider._active_span_processor._span_processors == (attaching._processor,)
+    assert provider._active_span_processor._span_processors == (providers.processor(),)
 
 
 def test_failure_spans_have_no_processor_of_their_own(tracer, setting, exporter):
@@ -417,7 +417,7 @@ def test_a_provider_that_is_handed_over(exporter):
     provider = TracerProvider(shutdown_on_exit=False)
     attaching.attach("the test", provider=provider, look=False)
     attaching.attach("the test", provider=provider, look=False)
-    assert provider._active_span_processor._span_processors == (attaching._processor,)
+    assert provider._active_span_processor._span_processors == (providers.processor(),)
 
 
 def test_an_api_without_provider_is_untouched():

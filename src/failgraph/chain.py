@@ -42,6 +42,11 @@ def is_failure(error: BaseException) -> bool:
     return any(cls.__name__ == "NgFailureEvent" for cls in type(error).__mro__)
 
 
+def is_cancellation(error: BaseException) -> bool:
+    """Whether `error` says that the caller cancelled; by class name, so that no event loop is imported."""
+    return any(cls.__name__ == "CancelledError" for cls in type(error).__mro__)
+
+
 def recorded_id(error: BaseException) -> str | None:
     """The event id of a foreign exception that was recorded as a failure itself, or None."""
     value = getattr(error, "__dict__", {}).get(RECORDED_ID)

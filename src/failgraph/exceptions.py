@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from typing_extensions import Self
 
@@ -74,12 +74,21 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self = super().__new__(cls, *args)
         self.event_id = new_event_id()
         self._birth = None
-        with guard("birth"):
-            self._birth = context.here()
         self._written = {}
         self._remote = False
         self._event = None
+        with guard("birth"):
+            self._birth = context.here()
+            if self._birth.hop is not None:
+                self._birth.hop.born(self)
         return self
+
+    def __del__(self) -> None:
+        """A failure that was handled and let go is one that somebody recovered from: its hop still wants to know."""
+        birth = getattr(self, "_birth", None)
+        if birth is not None and birth.hop is not None and self._event is None:
+            with guard("letting a failure go"):
+                birth.hop.let_go(self)
 
     def __init__(
         self,
@@ -177,9 +186,20 @@ def keep_event(node: Observed, event: FailureEvent) -> None:
         node.error._event = event
 
 
-def remembered(error: NgFailureEvent) -> tuple[context.Birth | None, bool, dict[int, None]]:
-    """Where the failure was made (None: elsewhere), whether it is a copy, and the traces that it is written to."""
-    return error._birth, error._remote, error._written
+class Remembered(NamedTuple):
+    """What a failure exception remembers."""
+
+    birth: context.Birth | None
+    """Where it was made; None: elsewhere."""
+    remote: bool
+    """Whether it is a copy."""
+    written: dict[int, None]
+    """The traces that it is written to."""
+
+
+def remembered(error: NgFailureEvent) -> Remembered:
+    """What `error` remembers."""
+    return Remembered(error._birth, error._remote, error._written)
 
 
 def named_or(boundary: FailureBoundary | None) -> BoundaryFor:

@@ -31,10 +31,17 @@ class Logged(NamedTuple):
     event: FailureEvent
     time_unix_nano: int
     seq: int
+    remote: bool = False
+    """A copy that a peer sent."""
+
+
+def _text(event: FailureEvent) -> int:
+    """How much a copy of an event says."""
+    return len(event.model_dump_json())
 
 
 class HopLog:
-    """What a hop has seen, each failure once. Of copies of one id the first is kept."""
+    """What a hop has seen, each failure once. Of copies of one id the observer's own is kept, of peers' the longest."""
 
     def __init__(self) -> None:
         self._logged: dict[str, Logged] = {}
@@ -51,14 +58,34 @@ class HopLog:
         """Add a failure."""
         event = logged.event
         with _lock:
-            if event.event_id in self._logged:
+            known = self._logged.get(event.event_id)
+            if known is not None:
+                if known.remote and (not logged.remote or _text(event) > _text(known.event)):
+                    self._replace(known, logged)
                 return
             self._seen += 1
             self._logged[event.event_id] = logged
-            if event.cause_id is not None:
-                self._effects[event.cause_id] = self._effects.get(event.cause_id, 0) + 1
+            self._name(event.cause_id, 1)
             if len(self._logged) > MAX_LOGGED:
                 self._evict(event.event_id)
+
+    def _replace(self, known: Logged, better: Logged) -> None:
+        """Put a better copy in the place of one; an edge that only the one has is kept."""
+        event = better.event
+        if event.cause_id is None and known.event.cause_id is not None:
+            event = event.model_copy(update={"cause_id": known.event.cause_id})
+        self._name(known.event.cause_id, -1)
+        self._name(event.cause_id, 1)
+        self._logged[event.event_id] = known._replace(event=event, remote=better.remote)
+
+    def _name(self, cause_id: str | None, by: int) -> None:
+        """Count how many kept events name `cause_id` as their cause."""
+        if cause_id is not None:
+            left = self._effects.get(cause_id, 0) + by
+            if left:
+                self._effects[cause_id] = left
+            else:
+                del self._effects[cause_id]
 
     def claim(self, event_id: str | None) -> bool:
         """Make a failure of the log the hop's own; whether it is in the log."""
@@ -73,11 +100,7 @@ class HopLog:
         kept = (newest, self.failure_id)
         unnamed = (key for key in self._logged if key not in kept and not self._effects.get(key))
         gone = next(unnamed, None) or next(key for key in self._logged if key not in kept)
-        cause_id = self._logged.pop(gone).event.cause_id
-        if cause_id is not None:
-            self._effects[cause_id] -= 1
-            if not self._effects[cause_id]:
-                del self._effects[cause_id]
+        self._name(self._logged.pop(gone).event.cause_id, -1)
         self._omitted = True
         count("log_evicted")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 from opentelemetry.trace import Span, Status, StatusCode
 
 from failgraph import graph, placement
+from failgraph.chain import is_cancellation, recorded_id
 from failgraph.codec import report_attributes
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
@@ -19,21 +21,34 @@ from failgraph.semconv import REPORT_ROOT_SPAN_ID
 from failgraph.settings import current
 from failgraph.text import cut
 
+if TYPE_CHECKING:
+    from failgraph.exceptions import NgFailureEvent
+
 
 class Hop:
     """An open hop and its log. Its span is the one given, else the current one."""
 
     def __init__(self, span: Span | None, inside: Hop | None) -> None:
-        here = span or trace.get_current_span()
-        self.span = here if here.get_span_context().is_valid else None
+        self.span: Span | None = None
         self.log = HopLog()
         self.closed = False
-        self._outer = inside.open() if inside is not None else None
-        trace_id = self.trace_id
-        self.outermost = all(hop.trace_id != trace_id for hop in self.around())
+        self.reported = False
+        """Whether its report was sent, so that what comes now is late."""
+        self.outermost = True
         """Whether no hop of the same trace is around it in this process."""
-        if trace_id is not None:
-            recorder().index.opened(trace_id)
+        self._escapes_to: Span | None = None
+        """Where a failure goes that does not know where it was made; None: on the current span."""
+        self._outer = inside.open() if inside is not None else None
+        here = span or trace.get_current_span()
+        if here.get_span_context().is_valid:
+            self.adopt(here)
+
+    def adopt(self, span: Span) -> None:
+        """Make `span` the hop's."""
+        self.span = span
+        trace_id = span.get_span_context().trace_id
+        self.outermost = all(hop.trace_id != trace_id for hop in self.around())
+        recorder().index.opened(trace_id)
 
     @property
     def trace_id(self) -> int | None:
@@ -46,7 +61,8 @@ class Hop:
 
     def has_reported(self) -> bool:
         """Whether the report of its span is written: of several hops on one span the outermost writes it."""
-        return self.closed and all(hop.span is not self.span for hop in self.around())
+        around = [hop for hop in self.around() if hop.span is self.span]
+        return self.reported or any(hop.reported for hop in around) or (self.closed and not around)
 
     def around(self) -> Iterator[Hop]:
         """The open hops that this one is inside of, innermost first."""
@@ -56,6 +72,24 @@ class Hop:
                 yield hop
             hop = hop._outer
 
+    def born(self, error: NgFailureEvent) -> None:
+        """A failure was made here. Only a hop that is told by nobody wants to know."""
+        outer = next(self.around(), None)
+        if outer is not None:
+            outer.born(error)
+
+    def let_go(self, error: NgFailureEvent) -> None:
+        """A failure that was made here and never recorded is about to be gone."""
+        outer = next(self.around(), None)
+        if outer is not None:
+            outer.let_go(error)
+
+    def escape(self, error: BaseException) -> bool:
+        """Record what leaves with `error`; whether the hop's own failure is among it."""
+        own = recorder().record_escaping(error, self, self._escapes_to)
+        # Cancelling is the caller's doing; only a failure that led to it is the hop's own.
+        return not (is_cancellation(error) and own == recorded_id(error)) and self.log.claim(own)
+
     def close(self, error: BaseException | None) -> None:
         """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one."""
         escaped = False
@@ -63,7 +97,7 @@ class Hop:
             recorder().drain()
         if error is not None:
             with guard("recording what escapes a hop"):
-                escaped = self.log.claim(recorder().record_escaping(error, self))
+                escaped = self.escape(error)
         self.closed = True
         # A closed hop in between is let go, so that a chain of tasks does not keep them all.
         self._outer = next(self.around(), None)
@@ -74,12 +108,16 @@ class Hop:
         recording = self.span.is_recording()
         with guard("report of a hop"):
             # Of several hops on one span the outermost writes: an attribute cannot be taken back.
-            if recording and self.log and self.has_reported():
-                self._write(self.span, escaped=escaped)
+            if recording and self.log and not self.reported and self.has_reported():
+                self.write(failed=escaped)
         over = not recording and placement.is_local_root(self.span)
         recorder().index.closed(self.span.get_span_context().trace_id, over=over)
 
-    def _write(self, span: Span, *, escaped: bool) -> None:
+    def write(self, *, failed: bool, sent: FailureReport | None = None) -> None:
+        """Write the report on the hop's span, as it was `sent`; mark the span where the hop `failed`."""
+        span = self.span
+        if span is None:
+            return
         context, index = span.get_span_context(), recorder().index
         before = index.log_before(context, self.log)
         if before is not None:
@@ -98,10 +136,8 @@ class Hop:
             root_span_id = ""  # of an earlier hop on this span, with another root
         limits = placement.span_limits(span).span
         free = None if limits.attributes is None else max(0, limits.attributes - len(present))
-        span.set_attributes(
-            report_attributes(seen, root_span_id, limits=limits._replace(attributes=free), present=present)
-        )
-        if escaped and seen.failure_id is not None:
+        span.set_attributes(report_attributes(seen, root_span_id, limits._replace(attributes=free), present, sent))
+        if failed and seen.failure_id is not None:
             _mark_error(span, seen.events[seen.failure_id].failure_kind)
 
 

@@ -138,14 +138,28 @@ class Index:
             if event.event_id in events:
                 events[event.event_id] = Written(event, remote, span_context)
             if not remote:
-                self._places[event.event_id] = span_context
-                self._places.move_to_end(event.event_id)
-                if len(self._places) > MAX_PLACES:
-                    self._places.popitem(last=False)
-                    count("places_evicted")
+                self._remember(event.event_id, span_context)
+
+    def told(self, event: FailureEvent, trace_id: int, span_context: SpanContext) -> None:
+        """A peer has recorded `event` on that span: in this trace it is not written again, and effects find it.
+
+        What this process observed itself, or was told before, stands.
+        """
+        with self._lock:
+            if self.claim(trace_id, event, remote=True, in_hop=True) is None:
+                self._entry(trace_id).events[event.event_id] = Written(event, True, span_context)
+            if event.event_id not in self._places:
+                self._remember(event.event_id, span_context)
+
+    def _remember(self, event_id: str, span_context: SpanContext) -> None:
+        self._places[event_id] = span_context
+        self._places.move_to_end(event_id)
+        if len(self._places) > MAX_PLACES:
+            self._places.popitem(last=False)
+            count("places_evicted")
 
     def place_of(self, event_id: str | None, trace_id: int) -> SpanContext | None:
-        """The span of a failure that this process observed, in this trace before any other."""
+        """The span of a failure that this process observed or was told of, in this trace before any other."""
         if event_id is None:
             return None
         with self._lock:

@@ -46,6 +46,9 @@ REGISTERED: frozenset[str] = frozenset(
 OTHER = "_OTHER"
 """OpenTelemetry's fallback value of `error.type`, for a kind that is no low-cardinality name."""
 
+UNHANDLED = "unhandled_exception"
+"""The kind of an exception that escapes under `FAILGRAPH_CAPTURE=all` and whose type stands for none."""
+
 _PATTERN = re.compile(r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?")
 
 _BY_CLASS: Mapping[str, str] = MappingProxyType(

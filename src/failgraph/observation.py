@@ -14,6 +14,7 @@ from failgraph.chain import (
     cause_of,
     event_id,
     foreign_status,
+    is_cancellation,
     is_failure,
     leaves,
     named_boundary,
@@ -34,7 +35,7 @@ from failgraph.exceptions import (
     sdk_error_details,
 )
 from failgraph.ids import new_event_id
-from failgraph.kinds import OTHER, kind_of
+from failgraph.kinds import OTHER, UNHANDLED, kind_of
 from failgraph.records import FailureBoundary, FailureEvent
 from failgraph.redaction import cleaned, redacted
 from failgraph.salvage import boundary_of, fields_of
@@ -49,6 +50,8 @@ class Hints(NamedTuple):
     kind: str | None = None
     stage: str | None = None
     reason: str | None = None
+    otherwise: str | None = None
+    """The kind where neither the failure, nor `kind`, nor its type says one."""
 
 
 class Observation(NamedTuple):
@@ -129,10 +132,13 @@ def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observation
 def escaping(error: BaseException, now: Birth) -> Observations:
     """The failures that leave with `error`: those of its explicit chain; the exception itself only where it is one.
 
-    The outermost may be a foreign exception that was recorded before; it is then not among them.
+    Under `FAILGRAPH_CAPTURE=all` it is one without any in its chain, too. The outermost may be a foreign exception that
+    was recorded before; it is then not among them.
     """
     boundary_for = named_or(None)
     top = outermost(error, boundary_for, with_recorded=True)
+    if top is None and current().capture == "all" and (isinstance(error, Exception) or is_cancellation(error)):
+        return _of_exception(error, Hints(otherwise=UNHANDLED), now)
     found = _failures(error, boundary_for, Hints(), now, set())
     return Observations(tuple(found), event_id(top) if top is not None else None)
 
@@ -181,7 +187,7 @@ def _foreign(
     cause: tuple[BaseException | None, BaseException | None],
 ) -> FailureEvent | None:
     """A foreign exception as a failure; it keeps its event id, so that it is one failure however often it is seen."""
-    kind = hints.kind or kind_of(error)
+    kind = hints.kind or kind_of(error) or hints.otherwise
     if boundary is None or kind is None:
         _say_missing(error, hints, "boundary" if boundary is None else "kind")
         return None

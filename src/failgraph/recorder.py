@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,9 +66,13 @@ class Recorder:
         found = observe(failure, hints, birth)
         return self._write_all(found, span, birth, own=own) if found.all else self._nowhere(None)
 
-    def record_escaping(self, error: BaseException, hop: Hop) -> str | None:
-        """Write the failures that leave `hop` with `error`; the id of the outermost one, None where there is none."""
+    def record_escaping(self, error: BaseException, hop: Hop, span: Span | None = None) -> str | None:
+        """Write the failures that leave `hop` with `error`; the id of the outermost one, None where there is none.
+
+        One that does not know where it was made is of `span`, by default of the current one.
+        """
         now = here()._replace(hop=hop)
+        now = now if span is None else now._replace(span=span)
         found = escaping(error, now)
         self._write_all(found, None, now, own=False)
         if found.outermost_id is not None and hop.trace_id is not None:
@@ -84,6 +88,23 @@ class Recorder:
         for observation in escaping(error, now).all:
             place = None if at_birth or _ended(observation.birth.span) else span
             self._write_all(Observations((observation,)), place, now, own=False)
+
+    def record_reply(self, report: FailureReport, places: Mapping[str, SpanContext]) -> None:
+        """Take in what a peer's reply says: what it recorded has its place, what it only passed on is recorded here."""
+        now = here()
+        self.drain()
+        context = now.span.get_span_context() if now.span is not None else None
+        hop = now.hop.open() if now.hop is not None else None
+        for event in report.events.values():
+            place = places.get(event.event_id)
+            if place is None:
+                self._write_all(Observations((Observation(event, now, remote=True),)), None, now, own=False)
+                continue
+            if context is not None:
+                self.index.told(event, context.trace_id, place)
+            if hop is not None:
+                hop.log.note(Logged(event, now.time_unix_nano, next(self._seq), remote=True))
+        count("reports_taken")
 
     def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
@@ -129,7 +150,8 @@ class Recorder:
     def _write(self, observation: Observation, given: Span | None, now: Birth, *, own: bool) -> Recorded:
         event, birth = observation.event, observation.birth
         seq = next(self._seq)
-        open_hops = _note(Logged(event, birth.time_unix_nano, seq), birth, now, own=own)
+        logged = Logged(event, birth.time_unix_nano, seq, observation.remote)
+        open_hops = _note(logged, birth, now, own=own)
         span, hop = choose_span(given, birth, now, open_hops)
         context = span.get_span_context()
         if not context.is_valid:

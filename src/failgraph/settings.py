@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import ipaddress
 import json
 import os
 import re
@@ -39,6 +40,26 @@ LINKS: Final = "FAILGRAPH_LINKS"
 PLACEMENT: Final = "FAILGRAPH_PLACEMENT"
 """Where a failure goes: `span` (default), on the span that was running; `failure_span`, on a short span of its own."""
 
+CAPTURE: Final = "FAILGRAPH_CAPTURE"
+"""Which exceptions that escape a hop are failures: `failures` (default), those that are one or have one in their
+explicit chain; `all`, any; one that is none itself needs `FAILGRAPH_BOUNDARY`."""
+
+REPLY: Final = "FAILGRAPH_REPLY"
+"""Who gets the failure report of a request as reply headers, if it asks for it: `peers` (default), a loopback or
+private address without forwarding headers; `always`, everybody; `never`, nobody."""
+
+PEERS: Final = "FAILGRAPH_PEERS"
+"""The servers that are asked for reports and believed: host patterns and networks, separated by commas (such as
+`*.rollouts.example, 10.0.0.0/8`); by default loopback and private addresses, names without a dot, and those that end
+in `.internal`, `.local` or `.svc`."""
+
+PEER_TOKEN: Final = "FAILGRAPH_PEER_TOKEN"  # noqa: S105 - a name
+"""A secret that all your processes share: they ask with it, and with `FAILGRAPH_REPLY=peers` only whoever does so gets
+reports, from whatever address."""
+
+HEADER_BYTES: Final = "FAILGRAPH_HEADER_BYTES"
+"""The most bytes of reply head that reports take: 3072 by default, 256 to 65536."""
+
 REDACT: Final = "FAILGRAPH_REDACT"
 """Whether secrets are taken out of texts: `true` (default) or `false`."""
 
@@ -62,13 +83,15 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         BOUNDARY: tuple(boundary.value for boundary in FailureBoundary),
         LINKS: ("cross", "all", "off"),
         PLACEMENT: ("span", "failure_span"),
+        CAPTURE: ("failures", "all"),
+        REPLY: ("peers", "always", "never"),
         REDACT: ("true", "false"),
         REASON: ("on", "off"),
     }
 )
 """The values that a setting with a choice takes; the case of letters does not matter."""
 
-NAMES: Final = (*CHOICES, REDACT_PATTERNS, REDACT_WITH)
+NAMES: Final = (*CHOICES, PEERS, PEER_TOKEN, HEADER_BYTES, REDACT_PATTERNS, REDACT_WITH)
 """All settings."""
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -84,6 +107,12 @@ class Settings:
     placement: str = "span"
     auto_instrument: bool = False
     log_level: str = "warning"
+    capture: str = "failures"
+    reply: str = "peers"
+    peers: tuple[str, ...] = ()
+    """Lower case; empty: the default rule."""
+    peer_token: str | None = None
+    header_bytes: int = 3072
     redact: bool = True
     redact_patterns: tuple[re.Pattern[str], ...] = ()
     redact_with: str | None = None
@@ -118,6 +147,11 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         placement=values.get(PLACEMENT, "span"),
         auto_instrument=values.get(AUTO_INSTRUMENT) == "true",
         log_level=values.get(LOG_LEVEL, "warning"),
+        capture=values.get(CAPTURE, "failures"),
+        reply=values.get(REPLY, "peers"),
+        peers=_peers(values.get(PEERS, ""), problems),
+        peer_token=values.get(PEER_TOKEN) or None,
+        header_bytes=_header_bytes(values.get(HEADER_BYTES, ""), problems),
         redact=values.get(REDACT) != "false",
         redact_patterns=patterns,
         redact_with=redact_with,
@@ -125,6 +159,25 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         reason=values.get(REASON) != "off",
     )
     return settings, problems
+
+
+def _peers(value: str, problems: list[str]) -> tuple[str, ...]:
+    found = []
+    for pattern in filter(None, (part.strip().lower() for part in value.split(","))):
+        try:
+            found.append(str(ipaddress.ip_network(pattern, strict=False)) if "/" in pattern else pattern)
+        except ValueError:
+            problems.append(f"{PEERS}: {pattern[:80]!a} is no network")
+    return tuple(found)
+
+
+def _header_bytes(value: str, problems: list[str]) -> int:
+    if not value:
+        return Settings.header_bytes
+    if value.isascii() and value.isdigit() and len(value) < 6 and 256 <= int(value) <= 65536:
+        return int(value)
+    problems.append(f"{HEADER_BYTES}={value[:80]!a} is no number from 256 to 65536")
+    return Settings.header_bytes
 
 
 def _patterns(value: str) -> tuple[tuple[re.Pattern[str], ...], str | None]:

@@ -129,10 +129,15 @@ def _within(groups: list[Attributes], most: int | None) -> Attributes:
 
 
 def report_attributes(
-    seen: Seen, root_span_id: str | None = None, limits: Limits = _UNLIMITED, present: Collection[str] = ()
+    seen: Seen,
+    root_span_id: str | None = None,
+    limits: Limits = _UNLIMITED,
+    present: Collection[str] = (),
+    sent: FailureReport | None = None,
 ) -> Attributes:
     """The attributes of a hop's span; empty where the hop saw no failure.
 
+    Where a report was `sent`, its ids are written down, and `omitted` as it said; else all that the hop has seen.
     Where `limits.attributes` is too small the most important stay: a reader that meets no `report.ids` knows that the
     report is not whole. What is `present` on the span needs no new place.
     """
@@ -141,15 +146,16 @@ def report_attributes(
     length = limits.value_length
     causes = {key: event.cause_id for key, event in seen.events.items()}
     root = graph.root_cause(causes, seen.failure_id, seen.events)
-    fits = length is None or all(len(key) <= length for key in seen.events)
+    ids, omitted = (seen.events, seen.omitted) if sent is None else (sent.events, sent.omitted)
+    fits = length is None or all(len(key) <= length for key in ids)
     groups: list[Attributes] = [{semconv.REPORT_SCHEMA_VERSION: semconv.SCHEMA_VERSION}]
     if seen.failure_id is not None:
         groups.append(text_attributes(semconv.REPORT_ID, seen.failure_id, length))
-    if seen.omitted or not fits:
+    if omitted or not fits:
         # Before the ids: a list that is not whole must never stand without saying so.
         groups.append({semconv.REPORT_OMITTED: True})
     if fits:
-        groups.append({semconv.REPORT_IDS: tuple(seen.events)})
+        groups.append({semconv.REPORT_IDS: tuple(ids)})
     if root is not None:
         groups.append(text_attributes(semconv.REPORT_ROOT_ID, root, length))
         if fits and root_span_id is not None and (length is None or len(root_span_id) <= length):

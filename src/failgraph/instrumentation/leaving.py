@@ -27,7 +27,7 @@ _MAX_TEXT: Final = 65_536
 Wrapped = Callable[..., Any]
 
 
-def _record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Span.record_exception`: when an exception leaves a span, and by hand for one that was handled."""
     call = _call(_of_record_exception, args, kwargs)
     if call is None or not instance.is_recording():
@@ -40,14 +40,14 @@ def _record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], k
     return wrapped(error, shown, timestamp, escaped)
 
 
-def _exit(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def leave(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Span.__exit__`, of `with start_span()`: with `record_exception=False` it tells nobody else."""
     if len(args) > 1 and isinstance(args[1], BaseException) and instance.is_recording():
         record_leaving(args[1], instance)
     return wrapped(*args, **kwargs)
 
 
-def _set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Span.set_status`: of a span made with `record_exception=False` the first that is heard of an exception."""
     call = _call(_of_set_status, args, kwargs)
     if call is None:
@@ -67,14 +67,6 @@ def _set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs:
     with guard("redacting a status"):
         shown = _status_text(error, said)
     return wrapped(Status(code, shown), description) if isinstance(status, Status) else wrapped(status, shown)
-
-
-HOOKS: Final[Mapping[str, Callable[..., Any]]] = {
-    "record_exception": _record_exception,
-    "__exit__": _exit,
-    "set_status": _set_status,
-}
-"""The methods of the SDK's span that are hooked, and by what."""
 
 
 def _of_record_exception(

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAY = "start-up file"
+HOOKED = (
+    "opentelemetry.sdk.trace",
+    "starlette.applications",
+    "starlette.middleware.errors",
+    "starlette.middleware.exceptions",
+    "aiohttp.client_reqrep",
+    "httpx",
+    "requests.adapters",
+)
+"""The modules at whose first import we attach."""
+_loaded_before: set[str] = set()
 
 
 def start() -> None:
@@ -26,32 +37,48 @@ def start() -> None:
         if said not in ("", "false"):
             _tell_settings()
         return
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    if _finder in sys.meta_path:
         return
-    before: dict[str, Callable[[], None]] = {}
     if os.environ.get("FAILGRAPH_AUTO_INSTRUMENT", "").strip().lower() == "true":
         # `site` imports it once all paths are known, whether there is one or not.
-        before["sitecustomize"] = _auto_instrument
+        _finder.before["sitecustomize"] = _auto_instrument
     if os.environ.get("FAILGRAPH_LOG_LEVEL", "").strip().lower() == "debug":
         _debug()
-    sys.meta_path.insert(0, _Finder(before, {"opentelemetry.sdk.trace": _attach}))
-    if "opentelemetry.sdk.trace" in sys.modules:
-        _attach(look=True)
+    _loaded_before.update(module for module in HOOKED if module in sys.modules)
+    for module in HOOKED:
+        when_imported(module, _attach)
+
+
+def when_imported(module: str, call: Callable[[str], None]) -> None:
+    """Call `call` with the name of `module` once that is loaded: now, or right after its first import."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    if module in _finder.loaded or (spec is not None and not getattr(spec, "_initializing", False)):
+        call(module)
+        return
+    _finder.after[module] = call
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def forget() -> None:
+    """Wait for no import any more."""
+    _finder.after.clear()
 
 
 class _Finder:
     """Runs something just before, or just after, the first import of a module; finds no module itself."""
 
-    def __init__(self, before: dict[str, Callable[[], None]], after: dict[str, Callable[[], None]]) -> None:
-        self._before = before
-        self.after = after
+    def __init__(self) -> None:
+        self.before: dict[str, Callable[[], None]] = {}
+        self.after: dict[str, Callable[[str], None]] = {}
+        self.loaded: set[str] = set()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec that the other finders have, with a loader that runs what is to come after it."""
-        if name in self._before:
-            self._before.pop(name)()
+        if name in self.before:
+            self.before.pop(name)()
         if name not in self.after:
             return None
         for finder in sys.meta_path:
@@ -82,18 +109,24 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
+        self._finder.loaded.add(module.__name__)
         after = self._finder.after.pop(module.__name__, None)
         if after is not None:
-            after()
+            after(module.__name__)
 
 
-def _attach(*, look: bool = False) -> None:
-    """Attach; a provider that is already there can be only where the SDK was loaded before us."""
+_finder = _Finder()
+
+
+def _attach(module: str) -> None:  # noqa: ARG001 - which one it is makes no difference
+    """Attach at the first import of a module that is hooked."""
     try:
         from failgraph.instrumentation.attach import attach
 
-        attach(WAY, look=look)
+        # A provider that is there already can be only where the SDK was loaded before us.
+        attach(WAY, look=HOOKED[0] in _loaded_before)
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
+        forget()
         _tell("failgraph cannot attach itself (%s: %s); the program goes on", type(error).__name__, error)
 
 

@@ -1,0 +1,88 @@
+"""The methods that failgraph wraps, and the wrapping itself: put on once a module is there, taken off again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import wrapt
+
+from failgraph.diagnostics import count, guard, logger
+
+
+class _Target(NamedTuple):
+    owner: str
+    method: str
+    wrapper: str
+    """`module:function` in this package, loaded when it is needed."""
+
+
+TARGETS: Final[Mapping[str, tuple[_Target, ...]]] = {
+    "opentelemetry.sdk.trace": (
+        _Target("TracerProvider", "__init__", "providers:after_init"),
+        _Target("Span", "record_exception", "leaving:record_exception"),
+        _Target("Span", "__exit__", "leaving:leave"),
+        _Target("Span", "set_status", "leaving:set_status"),
+    ),
+    "starlette.applications": (_Target("Starlette", "__call__", "starlette:call"),),
+    "starlette.middleware.errors": (_Target("ServerErrorMiddleware", "__init__", "starlette:outer"),),
+    "starlette.middleware.exceptions": (_Target("ExceptionMiddleware", "__init__", "starlette:inner"),),
+    "aiohttp.client_reqrep": (
+        _Target("ClientRequest", "send", "clients:aiohttp_send"),
+        _Target("ClientResponse", "start", "clients:aiohttp_start"),
+    ),
+    "httpx": (
+        _Target("HTTPTransport", "handle_request", "clients:httpx_handle"),
+        _Target("AsyncHTTPTransport", "handle_async_request", "clients:httpx_handle_async"),
+    ),
+    "requests.adapters": (_Target("HTTPAdapter", "send", "clients:requests_send"),),
+}
+"""What is wrapped, by the module that has to be there."""
+
+_hooks: dict[tuple[str, str, str], _Hook] = {}
+
+
+class _Hook:
+    """A wrapper of ours on a method; taken off again only where nobody has wrapped it since."""
+
+    def __init__(self, owner: type, name: str, wrapper: Callable[..., Any]) -> None:
+        self._owner, self._name, self._original = owner, name, vars(owner)[name]
+        self.active = True
+        self._wrapper = wrapper
+        self._ours = wrapt.FunctionWrapper(self._original, self._call)
+        setattr(owner, name, self._ours)
+
+    def _call(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._wrapper(wrapped, instance, args, kwargs) if self.active else wrapped(*args, **kwargs)
+
+    def remove(self) -> None:
+        """Take the wrapper off, or silence it where somebody else's stands on it."""
+        self.active = False
+        if vars(self._owner)[self._name] is self._ours:
+            setattr(self._owner, self._name, self._original)
+
+
+def put_on(module: str) -> None:
+    """Wrap what is to be wrapped in `module`, which is loaded; what is wrapped already stays."""
+    for target in TARGETS[module]:
+        key = (module, target.owner, target.method)
+        if key in _hooks:
+            continue
+        with guard("hooking"):
+            owner = getattr(sys.modules[module], target.owner, None)
+            if not isinstance(owner, type) or target.method not in vars(owner):
+                count("hook_missing")
+                logger.debug("failgraph: there is no %s.%s.%s to hook", *key)
+                continue
+            home, _, function = target.wrapper.partition(":")
+            _hooks[key] = _Hook(owner, target.method, getattr(import_module(f"{__package__}.{home}"), function))
+            logger.debug("failgraph: hooked %s.%s.%s", *key)
+
+
+def take_off() -> None:
+    """Take off every wrapper of ours, and nothing else."""
+    for hook in _hooks.values():
+        hook.remove()
+    _hooks.clear()

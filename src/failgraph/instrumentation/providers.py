@@ -1,0 +1,59 @@
+"""Our processor on every provider of this process, once each; no provider is ever made or set here."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from failgraph.diagnostics import guard, logger
+from failgraph.placement import shares_a_pipeline
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from failgraph.processor import FailureSpanProcessor
+
+_reached: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+"""The providers that have it, by `id`: logfire's cannot be hashed."""
+
+
+@functools.cache
+def processor() -> FailureSpanProcessor:
+    """The one that all providers get."""
+    from failgraph.processor import FailureSpanProcessor
+
+    return FailureSpanProcessor()
+
+
+def after_init(
+    wrapped: Callable[..., Any], instance: TracerProvider, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """`TracerProvider.__init__`: reach each provider as it is made."""
+    wrapped(*args, **kwargs)
+    if not shares_a_pipeline(instance):
+        reach(instance, f"a new {name_of(instance)}")
+
+
+def reach(provider: Any, what: str) -> None:
+    """Put our processor on a provider that takes one, once."""
+    with guard("attaching"):
+        if id(provider) in _reached:
+            return
+        # Not an override: a provider that is still being made may not be ready for its own.
+        sdk = getattr(sys.modules.get("opentelemetry.sdk.trace"), "TracerProvider", None)
+        own = sdk is not None and isinstance(provider, sdk)
+        add = sdk.add_span_processor.__get__(provider) if own else getattr(provider, "add_span_processor", None)
+        if not callable(add):
+            logger.debug("failgraph: no processor for %s: it takes none", what)
+            return
+        add(processor())
+        _reached[id(provider)] = provider
+        logger.debug("failgraph: processor attached to %s", what)
+
+
+def name_of(provider: object) -> str:
+    """The class of a provider, for a log line."""
+    return f"{type(provider).__module__}.{type(provider).__qualname__}"

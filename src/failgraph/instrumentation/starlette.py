@@ -1,0 +1,37 @@
+"""The seams in Starlette, and so in FastAPI: every request is a hop, whenever the application was made.
+
+On the classes, since applications may be there already; only a middleware stack that was already built is not observed.
+The type of the stack's outermost middleware is never changed: OpenTelemetry's instrumentation would skip itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from failgraph.transport.serving import Observer, is_to_be_served, serve
+
+
+def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+    """`Starlette.__call__`: serve the request in a hop."""
+    if len(args) == 3 and not kwargs and is_to_be_served(args[0]):
+        return serve(wrapped, *args)
+    return wrapped(*args, **kwargs)
+
+
+def outer(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+    """`ServerErrorMiddleware.__init__`: put an observer inside, before a 500 is made."""
+    _observed(wrapped, args, kwargs, last=True)
+
+
+def inner(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+    """`ExceptionMiddleware.__init__`: put an observer inside, below the application's own middleware."""
+    _observed(wrapped, args, kwargs, last=False)
+
+
+def _observed(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, last: bool) -> None:
+    if args:
+        args = (Observer(args[0], last=last), *args[1:])
+    elif "app" in kwargs:
+        kwargs = {**kwargs, "app": Observer(kwargs["app"], last=last)}
+    wrapped(*args, **kwargs)

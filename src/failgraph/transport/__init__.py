@@ -1,0 +1,1 @@
+"""Failure reports between processes: as reply headers, told to peers that ask, believed from peers that were asked."""

@@ -1,0 +1,184 @@
+"""A failure report as reply headers, within a budget, and back; careful, since whoever answers may be hostile.
+
+`X-NG-Failure-Report` holds the report: compact ASCII JSON or, where that does not fit, base64url of its zlib form.
+`X-NG-Failure-Spans` says where each failure was recorded:
+`<trace id>;<percent-encoded event id>=<span id>,…`, several traces separated by `|`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote
+
+from failgraph import graph
+from failgraph.exceptions import closed
+from failgraph.records import FailureEvent, FailureReport
+from failgraph.redaction import cleaned
+from failgraph.text import bounded_id, cut, well_formed
+
+REPORT: Final = "x-ng-failure-report"
+ACCEPT: Final = "x-ng-failure-accept"
+SPANS: Final = "x-ng-failure-spans"
+
+_MAX_VALUE: Final = 65_536
+"""Characters of a header that are looked at, and bytes that a compressed one may become."""
+_MAX_EVENTS: Final = 256
+_CUTS: Final = (None, 200, 60)
+"""To how many characters texts are cut, one after the other, before an event is left out."""
+_PLACE = re.compile(r"([^=,;|]{1,2048})=([0-9a-f]{16})")
+_TRACE = re.compile(r"[0-9a-f]{32}")
+
+
+class Place(NamedTuple):
+    """The span that a failure was recorded on."""
+
+    trace_id: int
+    span_id: int
+
+
+class Told(NamedTuple):
+    """What a reply says: the report as it was sent, and both header values (no spans: None)."""
+
+    report: FailureReport
+    report_value: str
+    spans_value: str | None
+
+
+def encode(report: FailureReport, places: Mapping[str, Place], most: int) -> Told | None:
+    """`report` in at most `most` bytes of reply head; None where not even an empty one fits.
+
+    First texts are cut, then events are left out: the own chain stays longest, then the newest.
+    """
+    order = _order(report)
+    for limit in _CUTS:
+        told = _fitting(report, order, limit, places, most)
+        if told is not None:
+            return told
+    low, high = 0, len(order)
+    best = _fitting(report, (), _CUTS[-1], places, most)
+    while best is not None and high - low > 1:
+        middle = (low + high) // 2
+        told = _fitting(report, order[:middle], _CUTS[-1], places, most)
+        low, high, best = (middle, high, told) if told is not None else (low, middle, best)
+    return best
+
+
+def _order(report: FailureReport) -> Sequence[str]:
+    """The ids by how much they matter: the own chain from the own failure down, then the newest."""
+    chain = graph.chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id)
+    own = set(chain)
+    return [*chain, *(key for key in reversed(report.events) if key not in own)]
+
+
+def _fitting(
+    report: FailureReport, kept: Sequence[str], limit: int | None, places: Mapping[str, Place], most: int
+) -> Told | None:
+    """The report with the events `kept` and texts of at most `limit` characters, as it fits; None where it does not."""
+    wanted = set(kept)
+    events = {key: _shortened(event, limit) for key, event in report.events.items() if key in wanted}
+    told = FailureReport(
+        events=closed(events),
+        failure_id=report.failure_id if report.failure_id in events else None,
+        omitted=report.omitted or len(events) < len(report.events),
+    )
+    spans = encode_spans({key: places[key] for key in events if key in places})
+    used = _line(REPORT, "") + (_line(SPANS, spans) if spans else 0)
+    text = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
+    if used + len(text) > most:
+        text = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+    return Told(told, text, spans or None) if used + len(text) <= most else None
+
+
+def _line(name: str, value: str) -> int:
+    """Bytes of a header line."""
+    return len(name) + len(value) + len(": \r\n")
+
+
+def _shortened(event: FailureEvent, limit: int | None) -> FailureEvent:
+    if limit is None:
+        return event
+    changes: dict[str, object] = {}
+    if len(event.failure_reason) > limit:
+        changes["failure_reason"] = cut(event.failure_reason, limit)
+    foreign, details = event.foreign_error, event.details
+    if foreign is not None and len(foreign.message) > limit:
+        changes["foreign_error"] = foreign.model_copy(update={"message": cut(foreign.message, limit)})
+    reason = getattr(details, "provider_status_reason", None)
+    if details is not None and reason is not None and len(reason) > limit:
+        changes["details"] = details.model_copy(update={"provider_status_reason": cut(reason, limit)})
+    return event.model_copy(update=changes) if changes else event
+
+
+def encode_spans(places: Mapping[str, Place]) -> str:
+    """Where failures were recorded, by trace."""
+    traces: dict[int, list[str]] = {}
+    for event_id, place in places.items():
+        traces.setdefault(place.trace_id, []).append(f"{quote(event_id, safe=':')}={place.span_id:016x}")
+    return "|".join(f"{trace_id:032x};{','.join(entries)}" for trace_id, entries in traces.items())
+
+
+def decode(value: str) -> FailureReport | None:
+    """The report that a header holds, or None. An event that breaks the schema is mended or left out."""
+    document = _document(value) if len(value) <= _MAX_VALUE else None
+    events = document.get("events") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(events, dict) or len(events) > _MAX_EVENTS:
+        return None
+    kept: dict[str, FailureEvent] = {}
+    for key, fields in events.items():
+        event = cleaned(_id(key), fields) if isinstance(fields, dict) and key else None
+        if event is not None:
+            kept.setdefault(event.event_id, event)
+    own = document.get("failure_id")
+    failure_id = _id(own) if isinstance(own, str) else None
+    omitted = document.get("omitted") is True or len(kept) < len(events)
+    return FailureReport(
+        events=closed(kept),
+        failure_id=failure_id if failure_id in kept else None,
+        omitted=omitted or (failure_id is not None and failure_id not in kept),
+    )
+
+
+def _id(text: str) -> str:
+    return bounded_id(well_formed(text))
+
+
+def _document(value: str) -> Any:
+    """The JSON of a header, plain, in base64, or compressed in base64; None where it is none of these."""
+    text: bytes | None = value.strip().encode("utf-8", "replace")
+    try:
+        if text and not text.startswith(b"{"):
+            padded = text.rstrip(b"=") + b"=" * (-len(text.rstrip(b"=")) % 4)
+            text = base64.b64decode(padded.replace(b"-", b"+").replace(b"_", b"/"), validate=True)
+            text = text if text.startswith(b"{") else _inflated(text)
+        return json.loads(text) if text else None
+    except (ValueError, binascii.Error, zlib.error, RecursionError):
+        return None
+
+
+def _inflated(packed: bytes) -> bytes | None:
+    """What a zlib or gzip stream holds; None where that is too much, or not all of it."""
+    stream = zlib.decompressobj(wbits=47)
+    text = stream.decompress(packed, _MAX_VALUE)
+    return text if stream.eof else None
+
+
+def decode_spans(value: str) -> dict[str, Place]:
+    """Where a peer says that failures were recorded, by event id; what cannot be read is left out."""
+    found: dict[str, Place] = {}
+    if len(value) > _MAX_VALUE:
+        return found
+    for part in value.split("|"):
+        trace_id, _, entries = part.strip().partition(";")
+        if _TRACE.fullmatch(trace_id) is None or not int(trace_id, 16):
+            continue
+        for entry in entries.split(",")[:_MAX_EVENTS]:
+            match = _PLACE.fullmatch(entry.strip())
+            if match is not None and int(match[2], 16) and len(found) < _MAX_EVENTS:
+                found.setdefault(_id(unquote(match[1], errors="replace")), Place(int(trace_id, 16), int(match[2], 16)))
+    return found

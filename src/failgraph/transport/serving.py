@@ -1,0 +1,266 @@
+"""A served request as a hop: opened before the application sees it, reported when its reply starts.
+
+Three sources, one recorder: what escapes the application, what it turns into a reply, and what was made in the request
+and handled there. All of it happens beside the application: same exceptions, same messages, same order.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from opentelemetry import trace
+from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, SpanKind, TraceFlags
+
+from failgraph.context import current_hop
+from failgraph.diagnostics import count, guard
+from failgraph.exceptions import NgFailureEvent, remembered
+from failgraph.hops import Hop
+from failgraph.observation import Hints
+from failgraph.recorder import recorder
+from failgraph.settings import current
+from failgraph.transport import headers
+from failgraph.transport.headers import Place
+from failgraph.transport.peers import is_told
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Fields = list[tuple[bytes, bytes]]
+
+KEY: Final = "failgraph.request"
+"""Where a request is in its scope: an application inside an application serves the same one."""
+_MAX_BIRTHS: Final = 1024
+_ROOM: Final = 728
+"""Bytes of reply head beside ours that still fit a default proxy's buffer of 4,096, with what servers add."""
+
+
+class Request(Hop):
+    """The hop of one request. Its span is the SERVER span, as soon as somebody sees that."""
+
+    def __init__(self, scope: Scope, inside: Hop | None) -> None:
+        super().__init__(INVALID_SPAN, inside)
+        client = scope.get("client")
+        self._asked = is_told(scope.get("headers", ()), client[0] if client else None)
+        self._births: list[weakref.ref[NgFailureEvent]] = []
+        self._error: BaseException | None = None
+        self._around = sys.exc_info()[1]
+        self.see(trace.get_current_span())
+
+    def see(self, span: Span) -> None:
+        """Take `span` for the request's, where it is a SERVER span and of no other request."""
+        is_server = getattr(span, "kind", None) is SpanKind.SERVER
+        if self.span is None and is_server and all(hop.span is not span for hop in self.around()):
+            self.adopt(span)
+            self._escapes_to = span
+
+    def saw(self, error: BaseException | None) -> None:
+        """An exception passes on its way out, or is being answered; what comes of it shows when the reply starts."""
+        if error is None or error is self._around:
+            return
+        if self.reported:
+            recorder().record_escaping(error, self, self.span)
+        else:
+            self._error = error
+
+    def finish(self, error: BaseException | None) -> None:
+        """There will be no reply, and this is the last time that the span can be written on."""
+        if self.reported or self.span is None or not self.span.is_recording():
+            return
+        escaped = error is not None and self.escape(error)
+        self._settle()
+        self.reported = True
+        self._error = None
+        if self.log:
+            self.write(failed=escaped)
+
+    def born(self, error: NgFailureEvent) -> None:
+        """Remember a failure that was made in this request, as long as somebody holds it."""
+        if len(self._births) >= _MAX_BIRTHS:
+            self._births = [birth for birth in self._births if birth() is not None][-_MAX_BIRTHS + 1 :]
+        self._births.append(weakref.ref(error))
+
+    def let_go(self, error: NgFailureEvent) -> None:
+        """Record a failure that was handled, and that nobody holds any more; later, since this may be anywhere."""
+        recorder().defer(error, Hints(), None, own=False)
+
+    def close(self, error: BaseException | None) -> None:
+        """Record what is left; without a reply, this is when the report is written."""
+        with guard("request end"):
+            self._settle()
+        if error is not None and self.reported:
+            with guard("recording what escapes after the reply"):
+                recorder().record_escaping(error, self, self.span)
+            error = None
+        self._error = None
+        super().close(error)
+
+    def _settle(self) -> None:
+        """Record the failures that were made here, still exist, and have not been recorded."""
+        births, self._births = self._births, []
+        for birth in births:
+            error = birth()
+            if error is not None and remembered(error).birth is not None and not remembered(error).written:
+                recorder().record_escaping(error, self, self.span)
+        recorder().drain()
+
+    def replying(self, message: Message) -> Message:
+        """The message that starts the reply, with the report in its headers for whoever gets it."""
+        status, head = int(message["status"]), list(message.get("headers", ()))
+        self.saw(sys.exc_info()[1])
+        error, self._error = self._error, None
+        if error is not None:
+            own = recorder().record_escaping(error, self, self.span)
+            if status >= 400:
+                self.log.claim(own)
+        self._settle()
+        told = self._tell(head) if self._asked else None
+        self.reported = True
+        if self.log:
+            failed = status >= 500 and self.log.failure_id is not None
+            if self.span is not None and self.span.is_recording():
+                self.write(failed=failed, sent=None if told is None else told[0].report)
+        return message if told is None else {**message, "headers": told[1]}
+
+    def _tell(self, head: Fields) -> tuple[headers.Told, Fields] | None:
+        """What is said to the peer that asked, and the reply's head with it; None where there is nothing to say."""
+        head = self._take_over(head)
+        if not self.log:
+            return None
+        used = sum(len(name) + len(value) + 4 for name, value in (*head, *_CARRIED))
+        most = current().header_bytes
+        report = self.log.report()
+        told = headers.encode(report, self._places(report.events), min(most, most + _ROOM - used))
+        if told is None:
+            count("header_left_out")
+            return None
+        head = [*head, (headers.REPORT.encode(), told.report_value.encode()), *_CARRIED]
+        if told.spans_value is not None:
+            head.append((headers.SPANS.encode(), told.spans_value.encode()))
+        return told, head
+
+    def _take_over(self, head: Fields) -> Fields:
+        """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
+        values = {name.lower(): value.decode("latin-1") for name, value in head}
+        carried = values.get(headers.REPORT.encode())
+        report = headers.decode(carried) if carried is not None else None
+        if report is None:
+            return head
+        recorder().record_reply(report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), ""))))
+        return [(name, value) for name, value in head if name.lower() not in _OURS]
+
+    def _places(self, ids: Any) -> dict[str, Place]:
+        trace_id = self.trace_id or 0
+        found = {event_id: recorder().index.place_of(event_id, trace_id) for event_id in ids}
+        return {key: Place(place.trace_id, place.span_id) for key, place in found.items() if place is not None}
+
+
+_OURS: Final = frozenset({headers.REPORT.encode(), headers.SPANS.encode()})
+_CARRIED: Final[Fields] = [(b"vary", headers.ACCEPT.encode()), (b"cache-control", b"private")]
+"""So that no cache hands a report on to somebody who did not ask."""
+
+
+def contexts(places: dict[str, Place]) -> dict[str, SpanContext]:
+    """Spans of other processes as span contexts."""
+    sampled = TraceFlags(TraceFlags.SAMPLED)
+    return {key: SpanContext(place.trace_id, place.span_id, True, sampled) for key, place in places.items()}
+
+
+async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """Let `app` serve one request, or one websocket, in a hop of its own."""
+    request: Request | None = None
+    with guard("request"):
+        request = Request(scope, current_hop.get())
+    if request is None:
+        await app(scope, receive, send)
+        return
+    serving = request
+
+    async def tell_and_send(message: Message) -> None:
+        if message["type"] == "http.response.start" and not serving.reported:
+            with guard("reply"):
+                message = serving.replying(message)
+        await send(message)
+
+    scope[KEY] = request
+    current_hop.set(request)
+    try:
+        await app(scope, receive, tell_and_send)
+    except BaseException as error:
+        _end(scope, request, error)
+        raise
+    _end(scope, request, None)
+
+
+def _end(scope: Scope, request: Request, error: BaseException | None) -> None:
+    scope.pop(KEY, None)
+    with guard("request end"):
+        request.close(error)
+    if current_hop.get() is request:
+        current_hop.set(request.open())
+
+
+def is_to_be_served(scope: Scope) -> bool:
+    """Whether a call is a request of its own: no lifespan, and not inside another application's call."""
+    return scope["type"] in ("http", "websocket") and KEY not in scope and current().enabled is not False
+
+
+class FailureMiddleware:
+    """ASGI middleware: each request of `app` is a hop, its report a reply header for peers that ask.
+
+    For applications that are neither Starlette's nor FastAPI's, and where failgraph is not enabled from outside; put it
+    inside the middleware that makes the SERVER span.
+    """
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request in a hop; anything else passes."""
+        if is_to_be_served(scope):
+            await serve(self.app, scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+class Observer:
+    """Stands inside the middleware that answers for exceptions: sees the SERVER span, and them, before it does.
+
+    The `last` one on the way out is also told of requests that get no reply. It keeps the attribute `app`, since others
+    walk the stack by it.
+    """
+
+    def __init__(self, app: App, *, last: bool) -> None:
+        self.app = app
+        self._last = last
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the application, and look."""
+        request = scope.get(KEY)
+        if not isinstance(request, Request):
+            await self.app(scope, receive, send)
+            return
+
+        async def look_and_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # Further out, another task may send it, where this exception is not being handled.
+                request.saw(sys.exc_info()[1])
+            await send(message)
+
+        with guard("observing"):
+            request.see(trace.get_current_span())
+        try:
+            await self.app(scope, receive, look_and_send)
+        except BaseException as error:
+            with guard("observing"):
+                request.saw(error)
+                if self._last and (scope["type"] == "websocket" or not isinstance(error, Exception)):
+                    request.finish(error)
+            raise
+        if self._last and scope["type"] == "websocket":
+            with guard("observing"):
+                request.finish(None)
