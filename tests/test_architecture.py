@@ -23,6 +23,7 @@ FLOW = [
     "errors",
     "losses",
     "kinds",
+    "boundary",
     "records",
     "salvage",
     "settings",

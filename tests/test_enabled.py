@@ -65,7 +65,7 @@ def run(receiver: Receiver, command: list[str], extra: dict[str, str]) -> tuple[
         command, env=environment(receiver, extra), cwd=APPS, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr, done.stderr
+    assert not [word for word in ("Traceback", "UserWarning") if word in done.stderr], done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
@@ -205,7 +205,7 @@ def test_a_failure_of_ours_while_attaching_stops_nobody(receiver, tmp_path):
     (tmp_path / "pydantic.py").write_text("raise RuntimeError('a broken pydantic')\n")
     path = f"{tmp_path}{os.pathsep}{APPS}"
     _, stderr = run(receiver, traced("own"), {**ON, "PYTHONPATH": path})
-    assert stderr.count("cannot attach itself (RuntimeError: a broken pydantic)") == 1
+    assert stderr.count("attaching failed (RuntimeError)") == 1
 
 
 @needs_auto
@@ -318,7 +318,7 @@ def test_other_instrumentors_are_untouched_when_ours_cannot_be_loaded(receiver, 
     _, stderr = run(receiver, ["opentelemetry-instrument", *traced("sdk")], extra)
     assert "a_probe instrumented" in stderr
     assert "zz_probe instrumented" in stderr
-    assert stderr.count("cannot attach itself (RuntimeError: a broken pydantic)") == 1
+    assert stderr.count("attaching failed (RuntimeError)") == 1
 
 
 def test_auto_instrumentation_that_is_not_installed_is_one_line(receiver, tmp_path):

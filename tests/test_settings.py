@@ -17,6 +17,8 @@ CHOICES = {
     "FAILGRAPH_LOG_LEVEL": "warning, info, debug",
     "FAILGRAPH_LINKS": "cross, all, off",
     "FAILGRAPH_PLACEMENT": "span, failure_span",
+    "FAILGRAPH_CAPTURE": "failures, all",
+    "FAILGRAPH_REPLY": "peers, always, never",
     "FAILGRAPH_REDACT": "true, false",
     "FAILGRAPH_REASON": "on, off",
 }
@@ -41,6 +43,12 @@ def test_nothing_set_gives_the_documented_defaults():
         *[("LOG_LEVEL", value, "log_level", value) for value in ("warning", "info", "debug")],
         ("AUTO_INSTRUMENT", "true", "auto_instrument", True),
         ("AUTO_INSTRUMENT", "false", "auto_instrument", False),
+        *[("CAPTURE", value, "capture", value) for value in ("failures", "all")],
+        *[("REPLY", value, "reply", value) for value in ("peers", "always", "never")],
+        ("PEERS", " *.Example.com , 10.1.2.3/8,", "peers", ("*.example.com", "10.0.0.0/8")),
+        ("PEER_TOKEN", "of ours", "peer_token", "of ours"),
+        ("HEADER_BYTES", "256", "header_bytes", 256),
+        ("HEADER_BYTES", "65536", "header_bytes", 65536),
         ("REDACT", "true", "redact", True),
         ("REDACT", "false", "redact", False),
         ("REASON", "on", "reason", True),
@@ -66,6 +74,18 @@ def test_each_choice_is_taken(name, value, field, expected):
 def test_a_bad_value_is_told_with_name_value_and_choices(name):
     """A problem names the variable, its value and what it may be; its default stands in."""
     assert from_env({name: "Sometimes"}) == (Settings(), [f"{name}='Sometimes' is not one of {CHOICES[name]}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HEADER_BYTES", value) for value in ("255", "65537", "-1", "many", "3.5", "٣٠٠٠")] + [("PEERS", "10.0.0.0/33")],
+)
+def test_a_bad_number_or_network_is_told(name, value):
+    """It is named with its value, and the default stands in."""
+    made, (problem,) = from_env({f"FAILGRAPH_{name}": value})
+    assert f"FAILGRAPH_{name}" in problem
+    assert ascii(value) in problem
+    assert made == Settings()
 
 
 def test_each_setting_that_exists_is_tested_here():

@@ -7,7 +7,6 @@ keys it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any, Literal
 
 from pydantic import (
@@ -23,21 +22,10 @@ from pydantic import (
 from typing_extensions import Self
 
 from failgraph import graph
+from failgraph.boundary import FailureBoundary as FailureBoundary
 
 FailureStage = Literal["admission", "seed", "agent", "verification", "cleanup"]
 """The stage of a rollout that a failure belongs to; admission precedes seed."""
-
-
-class FailureBoundary(Enum):
-    """Who observed a failure. None of them chooses retries, terminality or scores."""
-
-    AGENT = "agent"
-    COLLECTION = "collection"
-    ENVIRONMENT = "environment"
-    HARNESS = "harness"
-    MODEL = "model"
-    RESOURCES_SERVER = "resources_server"
-    SANDBOX = "sandbox"
 
 
 def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:

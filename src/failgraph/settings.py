@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import warn_once
 from failgraph.errors import ConfigError
-from failgraph.records import FailureBoundary
 
 PREFIX: Final = "FAILGRAPH_"
 

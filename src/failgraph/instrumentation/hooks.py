@@ -9,14 +9,14 @@ from typing import Any, Final, NamedTuple
 
 import wrapt
 
-from failgraph.diagnostics import count, guard, logger
+from failgraph.diagnostics import count, guard, logger, warn_once
 
 
 class _Target(NamedTuple):
     owner: str
     method: str
     wrapper: str
-    """`module:function` in this package, loaded when it is needed."""
+    """`module:function` in this package."""
 
 
 TARGETS: Final[Mapping[str, tuple[_Target, ...]]] = {
@@ -29,6 +29,7 @@ TARGETS: Final[Mapping[str, tuple[_Target, ...]]] = {
     "starlette.applications": (_Target("Starlette", "__call__", "starlette:call"),),
     "starlette.middleware.errors": (_Target("ServerErrorMiddleware", "__init__", "starlette:outer"),),
     "starlette.middleware.exceptions": (_Target("ExceptionMiddleware", "__init__", "starlette:inner"),),
+    "starlette.middleware.opentelemetry": (_Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),),
     "aiohttp.client_reqrep": (
         _Target("ClientRequest", "send", "clients:aiohttp_send"),
         _Target("ClientResponse", "start", "clients:aiohttp_start"),
@@ -47,15 +48,31 @@ _hooks: dict[tuple[str, str, str], _Hook] = {}
 class _Hook:
     """A wrapper of ours on a method; taken off again only where nobody has wrapped it since."""
 
-    def __init__(self, owner: type, name: str, wrapper: Callable[..., Any]) -> None:
+    def __init__(self, owner: type, name: str, wrapper: str) -> None:
         self._owner, self._name, self._original = owner, name, vars(owner)[name]
         self.active = True
-        self._wrapper = wrapper
+        self._where = wrapper
+        self._wrapper: Callable[..., Any] | None = None
         self._ours = wrapt.FunctionWrapper(self._original, self._call)
         setattr(owner, name, self._ours)
 
     def _call(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self._wrapper(wrapped, instance, args, kwargs) if self.active else wrapped(*args, **kwargs)
+        if self.active and self._wrapper is None:
+            self._load()
+        if not self.active or self._wrapper is None:
+            return wrapped(*args, **kwargs)
+        return self._wrapper(wrapped, instance, args, kwargs)
+
+    def _load(self) -> None:
+        """Load the wrapper at its first use, since it brings the rest of failgraph along."""
+        try:
+            home, _, function = self._where.partition(":")
+            self._wrapper = getattr(import_module(f"{__package__}.{home}"), function)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program goes on
+            self.active = False
+            count("hook_failed")
+            message = "failgraph cannot attach itself (%s: %s); the program goes on"
+            warn_once(f"hook:{type(error).__name__}", message, type(error).__name__, error)
 
     def remove(self) -> None:
         """Take the wrapper off, or silence it where somebody else's stands on it."""
@@ -76,8 +93,7 @@ def put_on(module: str) -> None:
                 count("hook_missing")
                 logger.debug("failgraph: there is no %s.%s.%s to hook", *key)
                 continue
-            home, _, function = target.wrapper.partition(":")
-            _hooks[key] = _Hook(owner, target.method, getattr(import_module(f"{__package__}.{home}"), function))
+            _hooks[key] = _Hook(owner, target.method, target.wrapper)
             logger.debug("failgraph: hooked %s.%s.%s", *key)
 
 

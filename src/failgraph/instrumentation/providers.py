@@ -1,4 +1,8 @@
-"""Our processor on every provider of this process, once each; no provider is ever made or set here."""
+"""Our processor on every provider of this process, once each; no provider is ever made or set here.
+
+The rest of failgraph, and pydantic with it, is loaded when there is a provider: earlier, a plug-in of pydantic's that
+is being imported itself (logfire is one) could not be loaded.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from failgraph.diagnostics import guard, logger
-from failgraph.placement import shares_a_pipeline
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -33,8 +36,11 @@ def after_init(
 ) -> None:
     """`TracerProvider.__init__`: reach each provider as it is made."""
     wrapped(*args, **kwargs)
-    if not shares_a_pipeline(instance):
-        reach(instance, f"a new {name_of(instance)}")
+    with guard("attaching"):
+        from failgraph.placement import shares_a_pipeline
+
+        if not shares_a_pipeline(instance):
+            reach(instance, f"a new {name_of(instance)}")
 
 
 def reach(provider: Any, what: str) -> None:
@@ -44,8 +50,10 @@ def reach(provider: Any, what: str) -> None:
             return
         # Not an override: a provider that is still being made may not be ready for its own.
         sdk = getattr(sys.modules.get("opentelemetry.sdk.trace"), "TracerProvider", None)
-        own = sdk is not None and isinstance(provider, sdk)
-        add = sdk.add_span_processor.__get__(provider) if own else getattr(provider, "add_span_processor", None)
+        if sdk is not None and isinstance(provider, sdk):
+            add = sdk.add_span_processor.__get__(provider)
+        else:
+            add = getattr(provider, "add_span_processor", None)
         if not callable(add):
             logger.debug("failgraph: no processor for %s: it takes none", what)
             return

@@ -22,6 +22,7 @@ HOOKED = (
     "starlette.applications",
     "starlette.middleware.errors",
     "starlette.middleware.exceptions",
+    "starlette.middleware.opentelemetry",
     "aiohttp.client_reqrep",
     "httpx",
     "requests.adapters",

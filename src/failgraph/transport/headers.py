@@ -95,6 +95,11 @@ def _fitting(
     return Told(told, text, spans or None) if used + len(text) <= most else None
 
 
+def size(told: Told) -> int:
+    """Bytes of reply head that it takes."""
+    return _line(REPORT, told.report_value) + (_line(SPANS, told.spans_value) if told.spans_value else 0)
+
+
 def _line(name: str, value: str) -> int:
     """Bytes of a header line."""
     return len(name) + len(value) + len(": \r\n")

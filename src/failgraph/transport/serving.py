@@ -49,6 +49,8 @@ class Request(Hop):
         self._births: list[weakref.ref[NgFailureEvent]] = []
         self._error: BaseException | None = None
         self._around = sys.exc_info()[1]
+        self._told: headers.Told | None = None
+        self.replied = False
         self.see(trace.get_current_span())
 
     def see(self, span: Span) -> None:
@@ -68,15 +70,13 @@ class Request(Hop):
             self._error = error
 
     def finish(self, error: BaseException | None) -> None:
-        """There will be no reply, and this is the last time that the span can be written on."""
+        """Write the report: this is the last time that the span can be written on. A reply may still come, or not."""
         if self.reported or self.span is None or not self.span.is_recording():
             return
-        escaped = error is not None and self.escape(error)
+        failed = error is not None and self.escape(error)
         self._settle()
-        self.reported = True
         self._error = None
-        if self.log:
-            self.write(failed=escaped)
+        self._report(failed=failed, most=current().header_bytes)
 
     def born(self, error: NgFailureEvent) -> None:
         """Remember a failure that was made in this request, as long as somebody holds it."""
@@ -110,38 +110,47 @@ class Request(Hop):
 
     def replying(self, message: Message) -> Message:
         """The message that starts the reply, with the report in its headers for whoever gets it."""
+        self.replied = True
         status, head = int(message["status"]), list(message.get("headers", ()))
-        self.saw(sys.exc_info()[1])
-        error, self._error = self._error, None
-        if error is not None:
-            own = recorder().record_escaping(error, self, self.span)
-            if status >= 400:
-                self.log.claim(own)
-        self._settle()
-        told = self._tell(head) if self._asked else None
-        self.reported = True
-        if self.log:
+        if not self.reported:
+            self.saw(sys.exc_info()[1])
+            error, self._error = self._error, None
+            if error is not None:
+                own = recorder().record_escaping(error, self, self.span)
+                if status >= 400:
+                    self.log.claim(own)
+            self._settle()
+            if self._asked:
+                head = self._take_over(head)
             failed = status >= 500 and self.log.failure_id is not None
-            if self.span is not None and self.span.is_recording():
-                self.write(failed=failed, sent=None if told is None else told[0].report)
-        return message if told is None else {**message, "headers": told[1]}
-
-    def _tell(self, head: Fields) -> tuple[headers.Told, Fields] | None:
-        """What is said to the peer that asked, and the reply's head with it; None where there is nothing to say."""
-        head = self._take_over(head)
-        if not self.log:
-            return None
-        used = sum(len(name) + len(value) + 4 for name, value in (*head, *_CARRIED))
-        most = current().header_bytes
-        report = self.log.report()
-        told = headers.encode(report, self._places(report.events), min(most, most + _ROOM - used))
-        if told is None:
-            count("header_left_out")
-            return None
-        head = [*head, (headers.REPORT.encode(), told.report_value.encode()), *_CARRIED]
+            self._report(failed=failed, most=self._left(head))
+        told = self._told
+        if told is None or self._left(head) < 0:
+            return message
+        head += [(headers.REPORT.encode(), told.report_value.encode()), *_CARRIED]
         if told.spans_value is not None:
             head.append((headers.SPANS.encode(), told.spans_value.encode()))
-        return told, head
+        return {**message, "headers": head}
+
+    def _left(self, head: Fields) -> int:
+        """Bytes of reply head that a report may take beside what the reply says itself; what is told already counts."""
+        most = current().header_bytes
+        used = sum(len(name) + len(value) + 4 for name, value in (*head, *_CARRIED))
+        told = 0 if self._told is None else headers.size(self._told)
+        return min(most, most + _ROOM - used) - told
+
+    def _report(self, *, failed: bool, most: int) -> None:
+        """Decide what the caller is told, in at most `most` bytes, and write the report on the span as it will be sent."""
+        self.reported = True
+        if not self.log:
+            return
+        if self._asked:
+            report = self.log.report()
+            self._told = headers.encode(report, self._places(report.events), most)
+            if self._told is None:
+                count("header_left_out")
+        if self.span is not None and self.span.is_recording():
+            self.write(failed=failed, sent=None if self._told is None else self._told.report)
 
     def _take_over(self, head: Fields) -> Fields:
         """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
@@ -181,7 +190,7 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     serving = request
 
     async def tell_and_send(message: Message) -> None:
-        if message["type"] == "http.response.start" and not serving.reported:
+        if message["type"] == "http.response.start" and not serving.replied:
             with guard("reply"):
                 message = serving.replying(message)
         await send(message)
@@ -230,13 +239,14 @@ class FailureMiddleware:
 class Observer:
     """Stands inside the middleware that answers for exceptions: sees the SERVER span, and them, before it does.
 
-    The `last` one on the way out is also told of requests that get no reply. It keeps the attribute `app`, since others
-    walk the stack by it.
+    The `last` one on the way out is also told of requests that get no reply; outside of one that `ends` the span does
+    so, whatever happens. It keeps the attribute `app`, since others walk the stack by it.
     """
 
-    def __init__(self, app: App, *, last: bool) -> None:
+    def __init__(self, app: App, *, last: bool = False, ends: bool = False) -> None:
         self.app = app
         self._last = last
+        self._ends = ends
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the application, and look."""
@@ -258,7 +268,7 @@ class Observer:
         except BaseException as error:
             with guard("observing"):
                 request.saw(error)
-                if self._last and (scope["type"] == "websocket" or not isinstance(error, Exception)):
+                if self._ends or (self._last and (scope["type"] == "websocket" or not isinstance(error, Exception))):
                     request.finish(error)
             raise
         if self._last and scope["type"] == "websocket":

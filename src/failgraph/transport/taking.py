@@ -34,7 +34,7 @@ def raise_for_failure(response: Any) -> None:
     """
     failure = None
     with guard("raise_for_failure"):
-        status = int(getattr(response, "status", None) or getattr(response, "status_code", 0))
+        status: int = getattr(response, "status", 0) or getattr(response, "status_code", 0)
         fields: Mapping[str, str] = response.headers
         value = fields.get(headers.REPORT)
         if value is not None and status >= 400 and is_peer(_host(response)):

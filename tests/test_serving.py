@@ -1,0 +1,636 @@
+"""The server layer: what happens in a request is in its trace, once, at its place, and its own failure is marked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from asgi import ASKING, run
+from opentelemetry import trace
+from opentelemetry.trace import StatusCode
+
+import failgraph
+from failgraph import FailureReport, NgFailureEvent, record
+from failgraph.instrumentation import attach as attaching
+from failgraph.transport.headers import decode
+from failgraph.transport.serving import KEY, FailureMiddleware
+
+fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
+from fastapi.responses import JSONResponse, StreamingResponse  # noqa: E402
+from starlette.background import BackgroundTask  # noqa: E402
+
+P = "nemo.gym.failure."
+
+
+@pytest.fixture(autouse=True)
+def attached():
+    attaching.attach("the test", look=False)
+    yield
+    attaching.detach()
+    if hasattr(BackgroundTask, "_otel_original_call"):
+        # OpenTelemetry's instrumentation wraps it once a process, with the tracer of the first application.
+        BackgroundTask.__call__ = BackgroundTask._otel_original_call
+        del BackgroundTask._otel_original_call
+
+
+def failure(kind="judge_failed", reason="no answer", **fields) -> NgFailureEvent:
+    return NgFailureEvent(kind, reason, boundary="resources_server", **fields)
+
+
+def contrib(provider, **options):
+    """Traced by OpenTelemetry's own instrumentation."""
+    instrumentor = pytest.importorskip("opentelemetry.instrumentation.fastapi").FastAPIInstrumentor
+    app = fastapi.FastAPI(**options)
+    instrumentor.instrument_app(app, tracer_provider=provider)
+    return app
+
+
+def native(provider, **options):
+    """FastAPI traces itself, from 0.165 on."""
+    pytest.importorskip("fastapi.telemetry", reason="this FastAPI does not trace itself")
+    return fastapi.FastAPI(telemetry={"tracer_provider": provider}, **options)
+
+
+def starlettes(provider, **options):
+    """Traced by Starlette's own middleware."""
+    middleware = pytest.importorskip("starlette.middleware.opentelemetry", reason="this Starlette has no tracing")
+    app = untraced(provider, **options)
+    app.add_middleware(middleware.OpenTelemetryMiddleware, tracer_provider=provider)
+    return app
+
+
+def untraced(provider, **options):
+    """Not traced at all."""
+    try:
+        return fastapi.FastAPI(telemetry={"tracing": False}, **options)
+    except TypeError:
+        return fastapi.FastAPI(**options)
+
+
+@pytest.fixture(params=[contrib, native, starlettes])
+def app(request, make_provider):
+    """A traced application; routes are added by the test."""
+    provider = make_provider()
+    made = request.param(provider)
+    made.state.tracer = provider.get_tracer("test")
+    return made
+
+
+@pytest.fixture
+def spans(exporter):
+    """The finished spans, by name of what they are: the SERVER span is `server`."""
+
+    def read() -> dict:
+        return {
+            "server" if span.kind is trace.SpanKind.SERVER else span.name: span
+            for span in exporter.get_finished_spans()
+        }
+
+    return read
+
+
+@pytest.fixture
+def written(exporter):
+    """Each failure event that was written: (span or its failure span's parent, kind, late)."""
+
+    def read() -> list[tuple[str, str, bool]]:
+        by_id = {span.context.span_id: span for span in exporter.get_finished_spans()}
+
+        def name(span) -> str:
+            while span.name == "nemo.gym.failure":
+                span = by_id[span.parent.span_id]
+            # FastAPI's own tracing has spans of its own for the parts of a request.
+            part = span.kind is trace.SpanKind.SERVER or span.name.startswith("fastapi.")
+            return "server" if part else span.name
+
+        found = [
+            (event.timestamp, (name(span), event.attributes[P + "kind"], bool(event.attributes.get(P + "late"))))
+            for span in exporter.get_finished_spans()
+            for event in span.events
+            if event.name == "nemo.gym.failure"
+        ]
+        return [place for _, place in sorted(found)]
+
+    return read
+
+
+def own(span) -> str | None:
+    """The id of the own failure that a span names."""
+    return span.attributes.get(P + "report.id")
+
+
+def report(answer) -> FailureReport:
+    found = decode(answer.headers["x-ng-failure-report"])
+    assert found is not None
+    return found
+
+
+def check_own(answer, span, kind: str) -> None:
+    """Header and span name the same own failure, of that kind."""
+    found = report(answer)
+    assert found.failure_id == own(span)
+    assert found.events[found.failure_id].failure_kind == kind
+    assert list(span.attributes[P + "report.ids"]) == list(found.events)
+
+
+def test_a_route_that_raises(app, spans, written):
+    """A 500: recorded on the request's span, marked as its own, told to the peer that asked."""
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 500
+    assert isinstance(answer.raised, NgFailureEvent)
+    assert written() == [("server", "judge_failed", False)]
+    server = spans()["server"]
+    check_own(answer, server, "judge_failed")
+    assert server.status.status_code is StatusCode.ERROR
+
+
+def test_an_inner_span_keeps_its_failure(app, spans, written):
+    """The failure is where it was, the report where the request is."""
+
+    @app.get("/")
+    def route():
+        with app.state.tracer.start_as_current_span("work"):
+            raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert written() == [("work", "judge_failed", False)]
+    check_own(answer, spans()["server"], "judge_failed")
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+@pytest.mark.parametrize("middleware", [True, False])
+def test_an_exception_handler_that_answers_503(app, spans, written, asynchronous, middleware):
+    """The failure that the handler turned into the reply is the request's own, also below a `BaseHTTPMiddleware`."""
+    if asynchronous:
+
+        @app.exception_handler(NgFailureEvent)
+        async def handle(request, error):
+            return JSONResponse({"detail": "try later"}, 503)
+    else:
+
+        @app.exception_handler(NgFailureEvent)
+        def handle(request, error):
+            return JSONResponse({"detail": "try later"}, 503)
+
+    if middleware:
+
+        @app.middleware("http")
+        async def through(request, call_next):
+            return await call_next(request)
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert (answer.status, answer.raised) == (503, None)
+    assert json.loads(answer.body) == {"detail": "try later"}
+    assert written() == [("server", "judge_failed", False)]
+    server = spans()["server"]
+    check_own(answer, server, "judge_failed")
+    assert server.status.status_code is StatusCode.ERROR
+
+
+def test_a_handler_that_answers_200_recovers(app, spans, written):
+    """What a handler turned into success is in the trace, and not the request's own."""
+
+    @app.exception_handler(NgFailureEvent)
+    async def handle(request, error):
+        return JSONResponse({"reward": 0})
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 200
+    assert written() == [("server", "judge_failed", False)]
+    assert report(answer).failure_id is None
+    assert len(report(answer).events) == 1
+    assert spans()["server"].status.status_code is not StatusCode.ERROR
+
+
+def test_an_app_middleware_that_answers_500(app, spans, written):
+    """NeMo Gym's pattern: everything that a route raises becomes a JSON 500."""
+
+    @app.middleware("http")
+    async def catch(request, call_next):
+        try:
+            return await call_next(request)
+        except Exception as error:
+            return JSONResponse(repr(error), 500)
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert (answer.status, answer.raised) == (500, None)
+    assert written() == [("server", "judge_failed", False)]
+    check_own(answer, spans()["server"], "judge_failed")
+
+
+def test_a_retry_that_recovers(app, spans, written):
+    """A failure that was caught and let go is recorded where it was made, and told, though the request succeeds."""
+
+    @app.get("/")
+    async def route():
+        for attempt in range(3):
+            try:
+                with app.state.tracer.start_as_current_span(f"attempt {attempt}", record_exception=False):
+                    if attempt < 2:
+                        raise failure("transport_timeout")
+            except NgFailureEvent:
+                await asyncio.sleep(0)
+        return "done"
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 200
+    assert written() == [("attempt 0", "transport_timeout", False), ("attempt 1", "transport_timeout", False)]
+    assert report(answer).failure_id is None
+    assert len(report(answer).events) == 2
+    assert own(spans()["server"]) is None
+
+
+def test_a_failure_that_is_still_held_when_the_reply_starts(app, written):
+    """It need not be let go to be known."""
+    held = []
+
+    @app.get("/")
+    async def route():
+        try:
+            raise failure("transport_timeout")
+        except NgFailureEvent as error:
+            held.append(error)
+        return "done"
+
+    answer = run(app, headers=ASKING)
+    assert written() == [("server", "transport_timeout", False)]
+    assert len(report(answer).events) == 1
+
+
+def test_causes_of_what_escapes(app, spans, written):
+    """The chain of what a route raises: cause first, own failure last."""
+
+    @app.get("/")
+    async def route():
+        try:
+            raise failure("transport_timeout")
+        except NgFailureEvent as cause:
+            raise failure("verifier_error") from cause
+
+    answer = run(app, headers=ASKING)
+    assert [kind for _, kind, _ in written()] == ["transport_timeout", "verifier_error"]
+    found = report(answer)
+    assert found.events[found.failure_id].cause_id in found.events
+    assert spans()["server"].attributes[P + "report.root.kind"] == "transport_timeout"
+
+
+def test_a_background_task_that_fails_after_the_reply(app, spans, written):
+    """It is late: in the trace, in no report."""
+
+    async def later():
+        raise failure("persistence_failed")
+
+    @app.get("/")
+    async def route():
+        return JSONResponse("done", background=BackgroundTask(later))
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 200
+    assert "x-ng-failure-report" not in answer.headers
+    assert [(kind, late) for _, kind, late in written()] == [("persistence_failed", True)]
+    assert own(spans()["server"]) is None
+
+
+def test_a_stream_that_fails_after_it_began(app, written):
+    """The status was sent; what comes then is late."""
+
+    async def parts():
+        yield b"one"
+        raise failure("session_lost")
+
+    @app.get("/")
+    async def route():
+        return StreamingResponse(parts())
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 200
+    assert answer.raised is not None
+    assert [(kind, late) for _, kind, late in written()] == [("session_lost", True)]
+
+
+def test_a_request_that_is_cancelled(app, written, spans):
+    """The cancellation goes through as ever; a failure that led to it is recorded, and nothing else is."""
+
+    @app.get("/")
+    async def route():
+        await asyncio.sleep(3600)
+
+    answer = run(app, headers=ASKING, cancel_after=0.05)
+    assert isinstance(answer.raised, asyncio.CancelledError)
+    assert answer.messages == []
+    assert written() == []
+
+    @app.get("/other")
+    async def other():
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError as error:
+            raise error from failure("kill_shaped")
+
+    answer = run(app, "/other", headers=ASKING, cancel_after=0.05)
+    assert isinstance(answer.raised, asyncio.CancelledError)
+    assert [kind for _, kind, _ in written()] == ["kill_shaped"]
+
+
+def test_a_request_without_failures_gets_the_same_bytes(app, spans):
+    """Nothing to say, nothing said: no header, no attribute."""
+
+    @app.get("/")
+    def route():
+        return "done"
+
+    asked, plain = run(app, headers=ASKING), run(app)
+    assert asked.messages == plain.messages
+    assert not [key for key in spans()["server"].attributes if key.startswith(P)]
+
+
+def test_who_did_not_ask_gets_what_it_would_have_got(app, written):
+    """The bytes of a failing reply, with us and without us."""
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    with_us = run(app)
+    attaching.detach()
+    without_us = run(app)
+    assert with_us.messages == without_us.messages
+    assert len(written()) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting_of", "headers", "client", "told"),
+    [
+        ({}, ASKING, ("127.0.0.1", 1), True),
+        ({}, ASKING, ("10.1.2.3", 1), True),
+        ({}, ASKING, ("::1", 1), True),
+        ({}, ASKING, ("::ffff:10.0.0.1", 1), True),
+        ({}, ASKING, ("93.184.216.34", 1), False),
+        ({}, ASKING, None, False),
+        ({}, (), ("127.0.0.1", 1), False),
+        ({}, (*ASKING, (b"x-forwarded-for", b"1.2.3.4")), ("127.0.0.1", 1), False),
+        ({}, (*ASKING, (b"forwarded", b"for=1.2.3.4")), ("127.0.0.1", 1), False),
+        ({"REPLY": "never"}, ASKING, ("127.0.0.1", 1), False),
+        ({"REPLY": "always"}, ASKING, ("93.184.216.34", 1), True),
+        ({"REPLY": "always"}, (), ("127.0.0.1", 1), False),
+        ({"PEER_TOKEN": "of ours"}, ASKING, ("127.0.0.1", 1), False),
+        ({"PEER_TOKEN": "of ours"}, ((b"X-NG-Failure-Accept", b"of ours"),), ("93.184.216.34", 1), True),
+    ],
+)
+def test_who_is_told(make_provider, setting, setting_of, headers, client, told):
+    """A peer that asks: by its address, by the token, by the setting; never who did not ask."""
+    for name, value in setting_of.items():
+        setting(name, value)
+    app = untraced(None)
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=headers, client=client)
+    assert ("x-ng-failure-report" in answer.headers) is told
+    assert ("vary" in answer.headers) is told
+
+
+def test_without_any_tracing_the_report_still_travels(make_provider):
+    """No span at all: the failure has no place, but the caller is told."""
+    app = untraced(None)
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert [event.failure_kind for event in report(answer).events.values()] == ["judge_failed"]
+    assert "x-ng-failure-spans" not in answer.headers
+
+
+def test_the_spans_of_failures_are_told(app, exporter):
+    """`X-NG-Failure-Spans` names the span that holds each."""
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    holder = next(s for s in exporter.get_finished_spans() if any(e.name == "nemo.gym.failure" for e in s.events))
+    (event_id,) = report(answer).events
+    expected = f"{holder.context.trace_id:032x};{event_id}={holder.context.span_id:016x}"
+    assert answer.headers["x-ng-failure-spans"] == expected
+
+
+def test_a_mounted_application_serves_the_same_request(app, spans, written):
+    """One hop, one report, whoever of the two raises."""
+    inside = untraced(None)
+    app.mount("/sub", inside)
+
+    @inside.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, "/sub/", headers=ASKING)
+    assert answer.status == 500
+    assert [kind for _, kind, _ in written()] == ["judge_failed"]
+    check_own(answer, spans()["server"], "judge_failed")
+
+
+def test_two_servers_in_one_process(app, make_provider, exporter, written):
+    """A request that calls another application in the same task: two hops, the inner one's failures in both."""
+    other = native(make_provider()) if app.state.tracer else None
+
+    @other.get("/")
+    def inner():
+        raise failure("verifier_error")
+
+    @app.get("/")
+    async def route():
+        from asgi import call
+
+        answer = await call(other, headers=ASKING)
+        assert answer.status == 500
+        return "recovered"
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 200
+    assert [kind for _, kind, _ in written()] == ["verifier_error"]
+    assert len(report(answer).events) == 1
+    assert report(answer).failure_id is None
+
+
+def test_websockets(app, spans, written):
+    """Events on the span, a report on it, and no header anywhere."""
+
+    @app.websocket("/")
+    async def route(websocket: fastapi.WebSocket):
+        await websocket.accept()
+        raise failure("session_lost")
+
+    answer = run(app, kind="websocket", headers=ASKING)
+    assert isinstance(answer.raised, NgFailureEvent)
+    assert answer.messages[0]["type"] == "websocket.accept"
+    assert "x-ng-failure-report" not in answer.headers
+    if "server" not in spans():
+        return  # Starlette's own middleware does not trace websockets: there is no span to be on
+    assert [kind for _, kind, _ in written()] == ["session_lost"]
+    assert own(spans()["server"]) is not None
+
+
+def test_the_lifespan_is_left_alone(app):
+    """No hop, no wrapper: the messages as they are."""
+    seen = []
+
+    async def lifespan():
+        messages = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+
+        async def receive():
+            return messages.pop(0)
+
+        async def send(message):
+            seen.append(message["type"])
+
+        scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+        await app(scope, receive, send)
+        assert KEY not in scope
+
+    asyncio.run(lifespan())
+    assert seen == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_capture_all(app, spans, written, setting):
+    """Any exception that escapes is a failure: kind by its type, boundary by the setting, and the request's own."""
+    setting("CAPTURE", "all")
+    setting("BOUNDARY", "resources_server")
+
+    @app.get("/{what}")
+    async def route(what: str):
+        raise {"slow": TimeoutError("no answer"), "odd": KeyError("odd"), "gone": ConnectionResetError()}[what]
+
+    for what, kind in (("slow", "transport_timeout"), ("odd", "unhandled_exception"), ("gone", "transport_peer_drop")):
+        answer = run(app, f"/{what}", headers=ASKING)
+        check_own(answer, spans()["server"], kind)
+    assert [kind for _, kind, _ in written()] == ["transport_timeout", "unhandled_exception", "transport_peer_drop"]
+
+
+def test_capture_all_and_a_cancellation(app, spans, written, setting):
+    """A cancelled request is recorded as such, and is not its own failure: the caller wanted it."""
+    setting("CAPTURE", "all")
+    setting("BOUNDARY", "resources_server")
+
+    @app.get("/")
+    async def route():
+        await asyncio.sleep(3600)
+
+    run(app, headers=ASKING, cancel_after=0.05)
+    assert [kind for _, kind, _ in written()] == ["cancelled"]
+    assert own(spans()["server"]) is None
+
+
+def test_capture_failures_leaves_foreign_exceptions_alone(app, spans, written):
+    """By default an exception without a failure in its chain is none."""
+
+    @app.get("/")
+    async def route():
+        raise KeyError("odd")
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 500
+    assert written() == []
+    assert "x-ng-failure-report" not in answer.headers
+
+
+def test_an_application_that_was_made_before(make_provider, written):
+    """Attached after the application exists, as long as it has not served yet."""
+    attaching.detach()
+    app = native(make_provider())
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    attaching.attach("the test", look=False)
+    answer = run(app, headers=ASKING)
+    assert [kind for _, kind, _ in written()] == ["judge_failed"]
+    assert report(answer).failure_id
+
+
+def test_the_stack_of_a_traced_application_is_what_it_was(make_provider, exporter):
+    """Instrumented once, one request span: nobody is driven to skip itself or to add a second one."""
+    app = contrib(make_provider())
+
+    @app.get("/")
+    def route():
+        return "done"
+
+    run(app)
+    kinds = [span.kind for span in exporter.get_finished_spans()]
+    assert kinds.count(trace.SpanKind.SERVER) == 1
+
+
+def test_plain_asgi_middleware(tracer, exporter, written):
+    """An application of neither kind, wrapped by hand, inside whatever makes its SERVER span."""
+
+    async def plain(scope, receive, send):
+        if scope["path"] == "/raise":
+            raise failure()
+        record(failure("verifier_error"), own=True)
+        await send({"type": "http.response.start", "status": 500, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    wrapped = FailureMiddleware(plain)
+
+    async def traced(scope, receive, send):
+        with tracer.start_as_current_span("server", kind=trace.SpanKind.SERVER):
+            await wrapped(scope, receive, send)
+
+    answer = run(traced, headers=ASKING)
+    assert report(answer).failure_id == own(exporter.get_finished_spans()[0])
+    answer = run(traced, "/raise", headers=ASKING)
+    assert isinstance(answer.raised, NgFailureEvent)
+    assert answer.messages == []
+    assert [kind for _, kind, _ in written()] == ["verifier_error", "judge_failed"]
+    assert own(exporter.get_finished_spans()[1]) is not None
+
+
+def test_own_by_hand_behind_a_200(app, spans):
+    """A judge's failure behind a 200: told, named, and no error."""
+
+    @app.get("/")
+    async def route():
+        record(failure(), own=True)
+        return {"reward": 0.0}
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 200
+    check_own(answer, spans()["server"], "judge_failed")
+    assert spans()["server"].status.status_code is not StatusCode.ERROR
+
+
+def test_turned_off(app, exporter, setting):
+    """`FAILGRAPH_ENABLED=false`: nothing of it."""
+    setting("ENABLED", "false")
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert "x-ng-failure-report" not in answer.headers
+    assert failgraph.stats() == {}
