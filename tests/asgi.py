@@ -43,10 +43,11 @@ async def call(
 ) -> Answer:
     """One request; `cancel_after` seconds it is cancelled, as a server does whose client has gone."""
     scope = {
-        "type": kind, "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http", "path": path,
-        "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": [(b"host", b"t"), *headers],
-        "client": client, "server": ("t", 80), "subprotocols": [], "state": {},
-    }  # fmt: skip
+        **{"type": kind, "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http"},
+        **{"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""},
+        **{"headers": [(b"host", b"t"), *headers], "client": client, "server": ("t", 80)},
+        **{"subprotocols": [], "state": {}},
+    }
     sent: list[dict[str, Any]] = []
     first = [{"type": "websocket.connect"}] if kind == "websocket" else [{"type": "http.request", "body": b""}]
 
@@ -63,14 +64,9 @@ async def call(
     if cancel_after is not None:
         await asyncio.wait([task], timeout=cancel_after)
         task.cancel()
-    raised: BaseException | None = None
     with contextlib.suppress(asyncio.CancelledError):
         await asyncio.wait([task])
-    if task.cancelled():
-        raised = asyncio.CancelledError()
-    else:
-        raised = task.exception()
-    return Answer(sent, raised)
+    return Answer(sent, asyncio.CancelledError() if task.cancelled() else task.exception())
 
 
 def run(app: Any, path: str = "/", headers: Sequence[tuple[bytes, bytes]] = (), **options: Any) -> Answer:

@@ -6,11 +6,11 @@ import asyncio
 import json
 
 import pytest
-from asgi import ASKING, run
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 import failgraph
+from asgi import ASKING, run
 from failgraph import FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode

@@ -140,7 +140,7 @@ class Request(Hop):
         return min(most, most + _ROOM - used) - told
 
     def _report(self, *, failed: bool, most: int) -> None:
-        """Decide what the caller is told, in at most `most` bytes, and write the report on the span as it will be sent."""
+        """Decide what the caller is told, in at most `most` bytes, and write the report on the span as it is sent."""
         self.reported = True
         if not self.log:
             return
