@@ -1,0 +1,277 @@
+"""HTTP clients ask peers for failure reports and take them in, over real sockets; nobody else is asked or believed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+import requests
+
+import failgraph
+from failgraph import FailureEvent, FailureReport, NgFailureEvent, current_report, hop, raise_for_failure, record
+from failgraph.instrumentation import attach as attaching
+from failgraph.transport.headers import Place, encode
+
+P = "nemo.gym.failure."
+PLACE = Place(0xABCDEF, 0x1234)
+
+
+@pytest.fixture(autouse=True)
+def attached():
+    attaching.attach("the test", look=False)
+    yield
+    attaching.detach()
+
+
+def told(*events: FailureEvent, own: str | None = None, recorded: bool = True) -> dict[str, str]:
+    """The reply headers of a peer that saw `events`, and recorded them itself or only passed them on."""
+    report = FailureReport(events={event.event_id: event for event in events}, failure_id=own)
+    found = encode(report, {event.event_id: PLACE for event in events} if recorded else {}, 8000)
+    assert found is not None
+    spans = {} if found.spans_value is None else {"X-NG-Failure-Spans": found.spans_value}
+    return {"X-NG-Failure-Report": found.report_value, **spans}
+
+
+def event(event_id: str, kind: str = "provider_unavailable", **fields) -> FailureEvent:
+    return FailureEvent(event_id=event_id, failure_kind=kind, boundary="model", **fields)
+
+
+class Peer:
+    """A server that remembers what it was asked, and answers `status` and `headers` on `/`, a redirect on `/to?URL`."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, str]] = []
+        self.status = 500
+        self.headers: dict[str, str] = {}
+        peer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                peer.asked.append({name.lower(): value for name, value in self.headers.items()})
+                if self.path.startswith("/to?"):
+                    self.send_response(302)
+                    self.send_header("location", self.path[4:])
+                else:
+                    self.send_response(peer.status)
+                for name, value in peer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", "4")
+                self.end_headers()
+                self.wfile.write(b"body")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def url(self, host: str = "127.0.0.1", path: str = "/") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def peer():
+    made = Peer()
+    yield made
+    made.close()
+
+
+async def with_aiohttp(url: str, headers=None):
+    aiohttp = pytest.importorskip("aiohttp", reason="this set has no aiohttp")
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
+        await response.read()
+        return response
+
+
+async def with_httpx_async(url: str, headers=None):
+    async with httpx.AsyncClient(follow_redirects=True, trust_env=False) as client:
+        return await client.get(url, headers=headers)
+
+
+async def with_httpx(url: str, headers=None):
+    with httpx.Client(follow_redirects=True, trust_env=False) as client:
+        return client.get(url, headers=headers)
+
+
+async def with_requests(url: str, headers=None):
+    with requests.Session() as session:
+        session.trust_env = False
+        return session.get(url, headers=headers)
+
+
+@pytest.fixture(params=[with_aiohttp, with_httpx_async, with_httpx, with_requests], ids=lambda each: each.__name__)
+def get(request):
+    """One GET with each client, from a synchronous test."""
+    return lambda url, headers=None: asyncio.run(request.param(url, headers))
+
+
+def written(exporter) -> list[dict]:
+    return [dict(e.attributes) for s in exporter.get_finished_spans() for e in s.events if e.name == "nemo.gym.failure"]
+
+
+def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter):
+    """What the peer recorded is in the hop's report, not recorded again, and an effect names its span."""
+    peer.headers = told(event("remote", failure_reason="busy"), own="remote")
+    with tracer.start_as_current_span("request"), hop():
+        response = get(peer.url())
+        with pytest.raises(NgFailureEvent) as raised:
+            raise_for_failure(response)
+        effect = NgFailureEvent("agent_run_error", boundary="agent")
+        effect.__cause__ = raised.value
+        record(effect)
+        report = current_report()
+    assert peer.asked[0]["x-ng-failure-accept"] == "1"
+    assert report.events["remote"] == event("remote", failure_reason="busy")
+    assert report.events[effect.event_id].cause_id == "remote"
+    (attributes,) = written(exporter)
+    assert attributes[P + "id"] == effect.event_id
+    assert attributes[P + "cause.span_id"] == f"{PLACE.span_id:016x}"
+    assert attributes[P + "cause.trace_id"] == f"{PLACE.trace_id:032x}"
+
+
+def test_what_a_peer_only_passed_on_is_recorded_here_as_remote(get, peer, tracer, exporter):
+    """Nobody below recorded it: this trace is the only place it has."""
+    peer.headers = told(event("remote"), own="remote", recorded=False)
+    with tracer.start_as_current_span("request"), hop():
+        get(peer.url())
+        get(peer.url())
+        assert list(current_report().events) == ["remote"]
+    (attributes,) = written(exporter)
+    assert attributes[P + "id"] == "remote"
+    assert attributes[P + "remote"] is True
+
+
+def test_a_local_failure_is_never_overwritten(get, peer, tracer, exporter):
+    """A peer's copy of an event that this process observed changes neither the event nor its place."""
+    mine = event("mine", failure_reason="as it was")
+    peer.headers = told(event("mine", kind="cancelled", failure_reason="a lie that is much longer than the truth"))
+    with tracer.start_as_current_span("request") as span, hop():
+        recorded = record(mine)
+        get(peer.url())
+        record(event("effect", cause_id="mine"))
+        assert current_report().events["mine"] == mine
+    effect = written(exporter)[-1]
+    assert recorded.span_context == span.get_span_context()
+    assert effect[P + "cause.span_id"] == f"{span.get_span_context().span_id:016x}"
+
+
+def test_of_two_peers_copies_the_longer_one_is_kept(get, peer, tracer):
+    """A copy that a header had cut gives way to one that says more."""
+    with tracer.start_as_current_span("request"), hop():
+        for reason in ("the beg…", "the beginning and the end", "the b…"):
+            peer.headers = told(event("remote", failure_reason=reason))
+            get(peer.url())
+        assert current_report().events["remote"].failure_reason == "the beginning and the end"
+
+
+def test_a_third_party_is_neither_asked_nor_believed(get, peer, tracer, exporter, setting):
+    """By the setting `localhost` is a peer and `127.0.0.1` is not: no asking header, no report, no failure to raise."""
+    setting("PEERS", "localhost")
+    peer.headers = told(event("remote"), own="remote", recorded=False)
+    with tracer.start_as_current_span("request"), hop():
+        raise_for_failure(get(peer.url()))
+        get(peer.url(), {"X-NG-Failure-Accept": "1"})
+        assert current_report() == FailureReport()
+    assert not [asked for asked in peer.asked if "x-ng-failure-accept" in asked]
+    assert written(exporter) == []
+
+
+def test_a_redirect_to_a_third_party(get, peer, tracer, exporter, setting):
+    """The peer was asked, who it sends us to is not, and is not believed."""
+    setting("PEERS", "localhost")
+    setting("PEER_TOKEN", "of ours")
+    other = Peer()
+    other.headers = told(event("lie"), own="lie", recorded=False)
+    peer.headers = told(event("true"), recorded=False)
+    try:
+        with tracer.start_as_current_span("request"), hop():
+            raise_for_failure(get(peer.url("localhost", f"/to?{other.url()}")))
+            assert list(current_report().events) == ["true"]
+    finally:
+        other.close()
+    assert peer.asked[0]["x-ng-failure-accept"] == "of ours"
+    assert "x-ng-failure-accept" not in other.asked[0]
+
+
+def test_a_session_that_was_made_before(peer, tracer):
+    """Attached to the classes: sessions of before ask too."""
+    attaching.detach()
+    with httpx.Client(trust_env=False) as client, requests.Session() as session:
+        session.trust_env = False
+        attaching.attach("the test", look=False)
+        with tracer.start_as_current_span("request"), hop():
+            client.get(peer.url())
+            session.get(peer.url())
+    assert [asked.get("x-ng-failure-accept") for asked in peer.asked] == ["1", "1"]
+
+
+def test_a_streamed_reply_is_read_from_its_head(peer, tracer):
+    """The report is there before the body is."""
+    peer.headers = told(event("remote"))
+    with tracer.start_as_current_span("request"), hop():
+        with httpx.Client(trust_env=False) as client, client.stream("GET", peer.url()) as response:
+            assert list(current_report().events) == ["remote"]
+            assert response.read() == b"body"
+        with requests.Session() as session:
+            session.trust_env = False
+            assert session.get(peer.url(), stream=True).raw.read() == b"body"
+
+
+@pytest.mark.parametrize("value", ["{", "none", "{}", "[]", "eJw=", "x" * 3000, json.dumps({"events": {"a": 1}})])
+def test_a_header_that_is_no_report_changes_nothing(get, peer, tracer, exporter, value):
+    """Counted, ignored; the reply is the reply."""
+    peer.headers = {"X-NG-Failure-Report": value, "X-NG-Failure-Spans": value}
+    peer.status = 200
+    with tracer.start_as_current_span("request"), hop():
+        response = get(peer.url())
+        raise_for_failure(response)
+        assert not current_report().events
+    assert (getattr(response, "status", None) or response.status_code) == 200
+    assert written(exporter) == []
+
+
+def test_raising_continues_the_whole_chain(get, peer):
+    """Ids and causes of the peer's own failure, as `__cause__`."""
+    peer.headers = told(event("root"), event("own", cause_id="root"), own="own")
+    with pytest.raises(NgFailureEvent) as raised:
+        raise_for_failure(get(peer.url()))
+    assert raised.value.event_id == "own"
+    assert raised.value.__cause__.event_id == "root"
+
+
+def test_a_success_raises_nothing(get, peer):
+    """An own failure behind a 200 is in the report, and the reply is a success."""
+    peer.status = 200
+    peer.headers = told(event("judge"), own="judge")
+    raise_for_failure(get(peer.url()))
+
+
+@pytest.mark.parametrize(
+    "response", [None, object(), type("R", (), {"status_code": 500, "headers": None, "url": "x"})()]
+)
+def test_something_that_is_no_response_raises_nothing(response):
+    """Whatever is handed in."""
+    raise_for_failure(response)
+
+
+test_something_that_is_no_response_raises_nothing = pytest.mark.internal_error(
+    test_something_that_is_no_response_raises_nothing
+)
+
+
+def test_turned_off(get, peer, tracer, setting):
+    """`FAILGRAPH_ENABLED=false`: nobody is asked."""
+    setting("ENABLED", "false")
+    with tracer.start_as_current_span("request"), hop():
+        get(peer.url())
+    assert "x-ng-failure-accept" not in peer.asked[0]
+    assert failgraph.stats() == {}
