@@ -32,6 +32,7 @@ FLOW = [
     "chain",
     "pickling",
     "exceptions",
+    "reports",
     "observation",
     "semconv",
     "codec",

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from failgraph.diagnostics import stats as stats
     from failgraph.exceptions import (
         NgFailureEvent as NgFailureEvent,
-        failure_report_for as failure_report_for,
-        find_boundary_failure as find_boundary_failure,
-        rebuild_failure as rebuild_failure,
         sdk_error_details as sdk_error_details,
     )
     from failgraph.flushing import flush as flush
@@ -35,6 +32,11 @@ if TYPE_CHECKING:
         SandboxFailureDetails as SandboxFailureDetails,
         SdkErrorDetails as SdkErrorDetails,
         validate_failure_event_map as validate_failure_event_map,
+    )
+    from failgraph.reports import (
+        failure_report_for as failure_report_for,
+        find_boundary_failure as find_boundary_failure,
+        rebuild_failure as rebuild_failure,
     )
     from failgraph.transport.serving import FailureMiddleware as FailureMiddleware
     from failgraph.transport.taking import raise_for_failure as raise_for_failure
@@ -57,12 +59,12 @@ _HOME = {
     "SandboxFailureDetails": "records",
     "SdkErrorDetails": "records",
     "current_report": "hops",
-    "failure_report_for": "exceptions",
-    "find_boundary_failure": "exceptions",
+    "failure_report_for": "reports",
+    "find_boundary_failure": "reports",
     "flush": "flushing",
     "hop": "hops",
     "raise_for_failure": "transport.taking",
-    "rebuild_failure": "exceptions",
+    "rebuild_failure": "reports",
     "record": "recorder",
     "report_for_trace": "recorder",
     "sdk_error_details": "exceptions",

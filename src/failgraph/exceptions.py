@@ -22,15 +22,12 @@ from failgraph.chain import (
     explicit_cause,
     foreign_status,
     named_boundary,
-    observed,
-    outermost,
     record_of,
 )
 from failgraph.diagnostics import guard
-from failgraph.graph import chain, closing_edges
 from failgraph.ids import new_event_id
 from failgraph.kinds import OTHER
-from failgraph.records import FailureBoundary, FailureEvent, FailureReport, SdkErrorDetails
+from failgraph.records import FailureBoundary, FailureEvent, SdkErrorDetails
 from failgraph.redaction import cleaned, redact, redacted_beginning
 from failgraph.salvage import boundary_of, fields_of
 from failgraph.settings import current
@@ -234,52 +231,6 @@ def sdk_error_details(error: BaseException) -> SdkErrorDetails:
         message=redacted_beginning(message, 2000),
         http_status=foreign_status(error),
     )
-
-
-def failure_report_for(error: BaseException, *, boundary: FailureBoundary | None = None) -> FailureReport:
-    """One event for each failure of the explicit chain of `error`, linked by `cause_id`; `failure_id` is the outermost.
-
-    The members of an exception group are in it too. A failure that names no boundary takes `boundary`, else the setting
-    `FAILGRAPH_BOUNDARY`; without one it is passed over, and its effect names the next cause.
-    """
-    boundary_for = named_or(boundary)
-    events: dict[str, FailureEvent] = {}
-    for node in observed(error, boundary_for):
-        event = event_of(node, boundary_for)
-        if event is not None:
-            events.setdefault(event.event_id, event)
-    own = outermost(error, boundary_for)
-    return FailureReport(events=closed(events), failure_id=event_id(own) if own is not None else None)
-
-
-def closed(events: Mapping[str, FailureEvent]) -> dict[str, FailureEvent]:
-    """`events` with each cause cleared that is not among them, or whose edge closes a cycle."""
-    kept = {
-        key: event
-        if event.cause_id is None or event.cause_id in events
-        else event.model_copy(update={"cause_id": None})
-        for key, event in events.items()
-    }
-    for key in list(closing_edges({key: event.cause_id for key, event in kept.items()})):
-        kept[key] = kept[key].model_copy(update={"cause_id": None})
-    return kept
-
-
-def rebuild_failure(report: FailureReport) -> NgFailureEvent | None:
-    """The failure that `failure_id` names, with its causes as `__cause__`; None where the report has no own failure."""
-    effect: NgFailureEvent | None = None
-    outer: NgFailureEvent | None = None
-    for key in chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id):
-        error = NgFailureEvent.from_record(report.events[key])
-        if effect is not None:
-            effect.__cause__ = error
-        outer, effect = outer or error, error
-    return outer
-
-
-def find_boundary_failure(error: BaseException) -> BaseException | None:
-    """The outermost failure of the explicit chain of `error` that names a boundary itself, or None."""
-    return outermost(error, named_boundary)
 
 
 def _blank(cls: type[NgFailureEvent]) -> NgFailureEvent:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from failgraph import graph
 from failgraph.codec import Seen
 from failgraph.diagnostics import count
-from failgraph.exceptions import closed
 from failgraph.records import FailureEvent, FailureReport
+from failgraph.reports import closed
 from failgraph.text import ID_LENGTH
 
 MAX_LOGGED = 1024

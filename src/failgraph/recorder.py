@@ -15,12 +15,12 @@ from failgraph import diagnostics, hoplog, placement
 from failgraph.chain import carries_failure
 from failgraph.context import Birth, here
 from failgraph.diagnostics import count, guard
-from failgraph.exceptions import closed
 from failgraph.hoplog import Logged
 from failgraph.index import Index
 from failgraph.kinds import flag_unknown
 from failgraph.observation import Hints, Observation, Observations, escaping, observe
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
+from failgraph.reports import closed
 from failgraph.settings import current
 from failgraph.writing import Recorded, choose_span, put
 

@@ -54,8 +54,8 @@ class Failures:
 
     def report(self) -> FailureReport:
         """All of them as one report, without an own failure."""
-        from failgraph.exceptions import closed
         from failgraph.records import FailureReport
+        from failgraph.reports import closed
 
         return FailureReport(events=closed(self._all()))
 

@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from failgraph import graph
-from failgraph.exceptions import closed
 from failgraph.records import FailureEvent, FailureReport
 from failgraph.redaction import cleaned
+from failgraph.reports import closed
 from failgraph.text import bounded_id, cut, well_formed
 
 REPORT: Final = "x-ng-failure-report"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from failgraph.diagnostics import count, guard
-from failgraph.exceptions import rebuild_failure
 from failgraph.recorder import recorder
+from failgraph.reports import rebuild_failure
 from failgraph.transport import headers
 from failgraph.transport.peers import is_peer
 from failgraph.transport.serving import contexts
