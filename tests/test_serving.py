@@ -11,9 +11,9 @@ from opentelemetry.trace import StatusCode
 
 import failgraph
 from asgi import ASKING, run
-from failgraph import FailureReport, NgFailureEvent, record
+from failgraph import FailureEvent, FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
-from failgraph.transport.headers import decode
+from failgraph.transport.headers import decode, encode
 from failgraph.transport.serving import KEY, FailureMiddleware
 
 fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
@@ -607,6 +607,38 @@ def test_plain_asgi_middleware(tracer, exporter, written):
     assert answer.messages == []
     assert [kind for _, kind, _ in written()] == ["verifier_error", "judge_failed"]
     assert own(exporter.get_finished_spans()[1]) is not None
+
+
+def carrying(app, report: FailureReport, value: str | None = None):
+    """A fake of Gym's coming middleware, which no release has: replies that carry a report already."""
+
+    @app.get("/")
+    def route():
+        told = encode(report, {}, 8000)
+        return JSONResponse("done", headers={"X-NG-Failure-Report": told.report_value if value is None else value})
+
+
+def test_a_report_that_a_fake_of_gyms_middleware_sends_is_merged(app, written):
+    """Whoever asked gets one report with both; its failures, which nobody recorded, are recorded as copies."""
+    theirs = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary="resources_server")
+    carrying(app, FailureReport(events={"theirs": theirs}))
+    answer = run(app, headers=ASKING)
+    names = [name.lower() for name, _ in answer.messages[0]["headers"]]
+    assert names.count(b"x-ng-failure-report") == 1
+    assert report(answer).events == {"theirs": theirs}
+    assert [kind for _, kind, _ in written()] == ["judge_failed"]
+
+
+@pytest.mark.parametrize("value", [None, "no report"])
+def test_a_report_that_a_fake_of_gyms_middleware_sends_is_left_alone(app, value, written):
+    """For whoever did not ask, and where it cannot be read: the bytes as they are."""
+    theirs = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary="resources_server")
+    carrying(app, FailureReport(events={"theirs": theirs}), value)
+    headers = () if value is None else ASKING
+    with_us = run(app, headers=headers)
+    attaching.detach()
+    assert with_us.messages == run(app, headers=headers).messages
+    assert written() == []
 
 
 def test_own_by_hand_behind_a_200(app, spans):

@@ -6,6 +6,7 @@ Only explicit causes count: `__cause__`, never `__context__`.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,7 +25,7 @@ from failgraph.chain import (
     named_boundary,
     record_of,
 )
-from failgraph.diagnostics import guard
+from failgraph.diagnostics import count, guard
 from failgraph.ids import new_event_id
 from failgraph.kinds import OTHER
 from failgraph.records import FailureBoundary, FailureEvent, SdkErrorDetails
@@ -83,9 +84,13 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     def __del__(self) -> None:
         """A failure that was handled and let go is one that somebody recovered from: its hop still wants to know."""
         birth = getattr(self, "_birth", None)
-        if birth is not None and birth.hop is not None and self._event is None:
-            with guard("letting a failure go"):
+        if birth is None or self._event is not None or sys.is_finalizing():
+            return
+        with guard("letting a failure go"):
+            if birth.hop is not None:
                 birth.hop.let_go(self)
+            elif self.__traceback__ is not None:
+                count("swallowed")  # where no hop is known: it is put into no trace by guessing
 
     def __init__(
         self,
