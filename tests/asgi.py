@@ -40,8 +40,9 @@ async def call(
     client: tuple[str, int] | None = ("127.0.0.1", 4711),
     kind: str = "http",
     cancel_after: float | None = None,
+    gone_after: float = 3600,
 ) -> Answer:
-    """One request; `cancel_after` seconds it is cancelled, as a server does whose client has gone."""
+    """One request; `cancel_after` seconds it is cancelled, `gone_after` seconds the application hears of a disconnect."""
     scope = {
         "type": kind,
         "asgi": {"version": "3.0"},
@@ -64,7 +65,7 @@ async def call(
     async def receive() -> dict[str, Any]:
         if first:
             return first.pop()
-        await asyncio.sleep(3600)
+        await asyncio.sleep(gone_after)
         return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:

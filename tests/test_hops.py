@@ -457,3 +457,17 @@ def test_a_failure_span_links_to_its_cause_inside_the_trace_but_not_to_its_paren
     target = by_kind["a_cause"].get_span_context()
     assert linked(by_kind["an_effect"]) == [(target.trace_id, target.span_id)]
     assert linked(by_kind["a_cause"]) == []
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them):
+    """`FAILGRAPH_CAPTURE=all`: any exception is the hop's own failure, its kind by its type; by default it is none."""
+    if all_of_them:
+        setting("CAPTURE", "all")
+    setting("BOUNDARY", "agent")
+    with pytest.raises(ConnectionRefusedError), tracer.start_as_current_span("span"), failgraph.hop():
+        raise ConnectionRefusedError("nobody there")
+    (span,) = exporter.get_finished_spans()
+    kinds = [event.attributes["nemo.gym.failure.kind"] for event in span.events if event.name == "nemo.gym.failure"]
+    assert kinds == (["transport_unreachable"] if all_of_them else [])
+    assert ("nemo.gym.failure.report.id" in span.attributes) is all_of_them

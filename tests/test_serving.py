@@ -350,6 +350,35 @@ def test_a_request_that_is_cancelled(app, written, spans):
     assert [kind for _, kind, _ in written()] == ["kill_shaped"]
 
 
+def test_a_client_that_goes_away(app, written):
+    """A stream to a client that is gone ends as it would without us; a failure that it meets is in the trace."""
+    ended = []
+
+    async def parts():
+        try:
+            for number in range(100):
+                yield str(number).encode()
+                await asyncio.sleep(0.01)
+        finally:
+            ended.append("ended")
+            try:
+                raise failure("session_lost")
+            except NgFailureEvent:
+                pass
+
+    @app.get("/")
+    async def route():
+        return StreamingResponse(parts())
+
+    with_us = run(app, headers=ASKING, gone_after=0.05)
+    attaching.detach()
+    without_us = run(app, headers=ASKING, gone_after=0.05)
+    assert ended == ["ended", "ended"]
+    assert type(with_us.raised) is type(without_us.raised)
+    assert abs(len(with_us.messages) - len(without_us.messages)) < 5
+    assert [kind for _, kind, _ in written()] == ["session_lost"]
+
+
 def test_a_request_without_failures_gets_the_same_bytes(app, spans):
     """Nothing to say, nothing said: no header, no attribute."""
 

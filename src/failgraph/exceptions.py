@@ -89,7 +89,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         with guard("letting a failure go"):
             if birth.hop is not None:
                 birth.hop.let_go(self)
-            elif self.__traceback__ is not None:
+            elif self.__traceback__ is not None and current().enabled is not False:
                 count("swallowed")  # where no hop is known: it is put into no trace by guessing
 
     def __init__(
