@@ -42,7 +42,7 @@ async def call(
     cancel_after: float | None = None,
     gone_after: float = 3600,
 ) -> Answer:
-    """One request; `cancel_after` seconds it is cancelled, `gone_after` seconds the application hears of a disconnect."""
+    """One request; after `cancel_after` seconds it is cancelled, after `gone_after` it hears of a disconnect."""
     scope = {
         "type": kind,
         "asgi": {"version": "3.0"},
