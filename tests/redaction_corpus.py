@@ -2118,6 +2118,483 @@ _ERRORS: tuple[Secret, ...] = (
     ),
 )
 
+# --------------------------------------------------------------------------------------------------------------------
+# Secrets: the name in one field, the value in another
+# --------------------------------------------------------------------------------------------------------------------
+
+_APART: tuple[Secret, ...] = (
+    _secret("apart_header_object", '{"key": "x-api-key", "value": "<<1>>"}', _pw(14), keeps=('"key": "x-api-key"',)),
+    _secret(
+        "apart_grpc_metadata", "metadata=(_Metadatum(key='x-api-key', value='<<1>>'),)", _pw(14), keeps=("_Metadatum",)
+    ),
+    _secret(
+        "apart_environment_object",
+        '{"name": "OPENAI_API_KEY", "value": "<<1>>"}',
+        _pw(),
+        keeps=('"name": "OPENAI_API_KEY"',),
+    ),
+    _secret(
+        "apart_environment_word",
+        '{"name": "HF_TOKEN", "value": "<<1>>"}, {"name": "TZ", "value": "UTC"}',
+        _word(),
+        keeps=('"value": "UTC"',),
+    ),
+    _secret(
+        "apart_k8s_yaml",
+        "  env:\n  - name: DB_PASSWORD\n    value: <<1>>\n  - name: TZ\n    value: UTC\n",
+        _pw(),
+        keeps=("value: UTC",),
+    ),
+    _secret(
+        "apart_k8s_yaml_quoted", '  - name: DB_PASSWORD\n    value: "<<1>>"\n', _word(), keeps=("name: DB_PASSWORD",)
+    ),
+    _secret(
+        "apart_k8s_yaml_in_json",
+        '{"manifest": "- name: HF_TOKEN\\n  value: <<1>>\\n- name: TZ\\n  value: UTC"}',
+        _pw(14),
+        keeps=("value: UTC",),
+    ),
+    _secret(
+        "apart_k8s_flow", "env: [{name: HF_TOKEN, value: <<1>>}, {name: TZ, value: UTC}]", _pw(), keeps=("value: UTC",)
+    ),
+    _secret(
+        "apart_k8s_python",
+        "V1EnvVar(name='WANDB_API_KEY', value='<<1>>', value_from=None)",
+        _hex(40),
+        keeps=("value_from=None",),
+    ),
+    _secret(
+        "apart_k8s_python_pretty",
+        "{'name': 'WANDB_API_KEY',\n 'value': '<<1>>',\n 'value_from': None}",
+        _hex(40),
+        keeps=("'value_from': None",),
+    ),
+    _secret(
+        "apart_cookie_repr",
+        "Cookie(version=0, name='session', value='<<1>>', port=None)",
+        _b62(24),
+        keeps=("port=None",),
+    ),
+    _secret(
+        "apart_cookie_of_playwright",
+        "{'name': 'sessionid', 'value': '<<1>>', 'domain': '.example.com'}",
+        _pw(16),
+        keeps=("'domain': '.example.com'",),
+    ),
+    _secret("apart_xml_add", '<add key="ApiKey" value="<<1>>"/>', _pw(), keeps=('<add key="ApiKey"',)),
+    _secret("apart_html_input", "<input name='password' value='<<1>>'>", _pw(), keeps=("<input name='password'",)),
+    _secret(
+        "apart_html_hidden_input",
+        '<input type="hidden" name="csrf_token" value="<<1>>">',
+        _pw(16),
+        keeps=('name="csrf_token"',),
+    ),
+    _secret(
+        "apart_form_data",
+        'Content-Disposition: form-data; name="password"\r\n\r\n<<1>>\r\n--boundary--',
+        _pw(),
+        keeps=("--boundary--",),
+    ),
+    _secret(
+        "apart_form_data_line_feeds",
+        'Content-Disposition: form-data; name="api_key"\n\n<<1>>\n--boundary--',
+        _pw(),
+        keeps=("--boundary--",),
+    ),
+    _secret(
+        "apart_form_data_repr",
+        "b'Content-Disposition: form-data; name=\"api_key\"\\r\\n\\r\\n<<1>>\\r\\n--boundary--'",
+        _pw(),
+        keeps=("--boundary--",),
+    ),
+    _secret(
+        "apart_tag_with_attribute",
+        '<ns:Password Type="x#PasswordText"><<1>></ns:Password>',
+        _pw(),
+        keeps=("</ns:Password>",),
+    ),
+    _secret("apart_tag_cdata", "<password><![CDATA[<<1>>]]></password>", _pw(), keeps=("</password>",)),
+    _secret("apart_tag_escaped", "&lt;password&gt;<<1>>&lt;/password&gt;", _pw(), keeps=("&lt;/password&gt;",)),
+    _secret("apart_tag_pass", "<user>bob</user><pass><<1>></pass>", _pw(), keeps=("<user>bob</user>", "</pass>")),
+    _secret(
+        "apart_tuple_in_tuple",
+        "form: (('username','bob'),('password','<<1>> <<2>>'))",
+        _pw(7),
+        _pw(7),
+        keeps=("('username','bob')",),
+    ),
+    _secret(
+        "apart_ordered_dict",
+        "OrderedDict([('model', 'judge'), ('api_key', '<<1>>')])",
+        _word(12),
+        keeps=("('model', 'judge')",),
+    ),
+    _secret(
+        "apart_setenv_word", 'monkeypatch.setenv("OPENAI_API_KEY", "<<1>>")', _word(), keeps=("monkeypatch.setenv",)
+    ),
+    _secret("apart_putenv", "os.putenv('DB_PASSWORD', '<<1>>')", _word(), keeps=("os.putenv",)),
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# Secrets: in lists, in calls
+# --------------------------------------------------------------------------------------------------------------------
+
+_CONTAINED: tuple[Secret, ...] = (
+    _secret(
+        "contained_secret_str",
+        "{'api_key': SecretStr('<<1>>'), 'model': 'judge'}",
+        _word(),
+        keeps=("'model': 'judge'",),
+    ),
+    _secret(
+        "contained_secret_str_keyword", "Judge(api_key=SecretStr('<<1>>'), timeout=30)", _pw(), keeps=("timeout=30",)
+    ),
+    _secret("contained_str", "api_key=str('<<1>>')", _pw()),
+    _secret("contained_quote_plus", "password=quote_plus('<<1>>')", _pw()),
+    _secret("contained_getenv_default", "password=getenv('DB_PASSWORD', '<<1>>')", _pw(), keeps=("DB_PASSWORD",)),
+    _secret("contained_field_default", "password: str = Field(default='<<1>>')", _pw(), keeps=("Field",)),
+    _secret("contained_field_positional", "api_key: str = Field('<<1>>', repr=False)", _pw(), keeps=("repr=False",)),
+    _secret(
+        "contained_argument_default",
+        "parser.add_argument('--api-key', default='<<1>>')",
+        _pw(),
+        keeps=("add_argument('--api-key'",),
+    ),
+    _secret(
+        "contained_vllm_arguments",
+        "non-default args: {'api_key': ['<<1>>'], 'model': 'Qwen/Qwen3-8B'}",
+        _word(),
+        keeps=("'model': 'Qwen/Qwen3-8B'",),
+    ),
+    _secret("contained_namespace", "Namespace(api_key=['<<1>>'], model='judge')", _word(), keeps=("model='judge'",)),
+    _secret("contained_plural", "api_keys=['<<1>>', '<<2>>']", _pw(), _word(12), keeps=("api_keys",)),
+    _secret("contained_plural_json", '{"api_keys": ["<<1>>", "<<2>>"], "id": 7}', _pw(), _pw(), keeps=('"id": 7',)),
+    _secret("contained_tokens", "tokens: ['<<1>>']", _pw(14)),
+    _secret("contained_passwords", "passwords=['<<1>>']", _pw()),
+    _secret(
+        "contained_secrets", "secrets={'db': '<<1>>', 'host': 'db.internal'}", _pw(), keeps=("'host': 'db.internal'",)
+    ),
+    _secret("contained_secrets_word", "'secrets': {'judge': '<<1>>'}", _word(12), keeps=("'judge'",)),
+    _secret("contained_brackets", "api_key=[<<1>>] model=judge", _pw(), keeps=("model=judge",)),
+    _secret("contained_angles", "password=<<<1>>>", _pw()),
+    _secret("contained_parentheses", "password=(<<1>>)", _pw()),
+    _secret("contained_braces", "password={<<1>>}", _pw()),
+    _secret(
+        "contained_expired_in_parentheses", "token=<<1>>(expired) on node-3", _word(12), keeps=("(expired) on node-3",)
+    ),
+    _secret("contained_credentials_pair", "credentials=('bob', '<<1>>')", _pw(), keeps=("'bob'",)),
+    _secret("contained_auth_pair", "requests.get(url, auth=('bob', '<<1>>'))", _pw(), keeps=("requests.get(url",)),
+    _secret("contained_auth_pair_bytes", "auth=(b'bob', b'<<1>>')", _pw(), keeps=("b'bob'",)),
+    _secret("contained_basic_auth", "aiohttp.BasicAuth('bob', '<<1>>')", _pw(), keeps=("BasicAuth('bob'",)),
+    _secret("contained_http_basic_auth", "HTTPBasicAuth('bob', '<<1>>')", _pw(), keeps=("HTTPBasicAuth",)),
+    _secret("contained_http_digest_auth", "HTTPDigestAuth('bob', '<<1>>')", _pw(), keeps=("HTTPDigestAuth",)),
+    _secret("contained_plain_credentials", "PlainCredentials('guest', '<<1>>')", _pw(), keeps=("'guest'",)),
+    _secret("contained_azure_credential", "AzureKeyCredential('<<1>>')", _hex(32), keeps=("AzureKeyCredential",)),
+    _secret("contained_authorization_list", "{'authorization': ['Bearer <<1>>']}", _pw(14), keeps=("authorization",)),
+    _secret(
+        "contained_authorization_tuple", "{'authorization': ('Bearer', '<<1>>')}", _pw(14), keeps=("authorization",)
+    ),
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# Secrets: names that other things have too
+# --------------------------------------------------------------------------------------------------------------------
+
+_NAMES: tuple[Secret, ...] = (
+    _secret("name_pass", "user=bob pass=<<1>> host=db.internal", _pw(), keeps=("user=bob", "host=db.internal")),
+    _secret("name_pass_line", "user: bob\npass: <<1>>", _pw(), keeps=("user: bob",)),
+    _secret("name_pass_json", '{"user": "bob", "pass": "<<1>>"}', _pw(), keeps=('"user": "bob"',)),
+    _secret("name_pass_json_word", "{'user': 'bob', 'pass': '<<1>>'}", _word(), keeps=("'user': 'bob'",)),
+    _secret("name_pass_form", "POST data: user=bob&pass=<<1>>&x=1", _word(12), keeps=("user=bob", "x=1")),
+    _secret("name_pass_query", "https://a.example.com/x?pass=<<1>>&user=bob", _pw(), keeps=("user=bob",)),
+    _secret("name_db_pass", "db_pass: <<1>>\ndb_host: db.internal", _pw(), keeps=("db_host: db.internal",)),
+    _secret("name_db_pass_quoted", "db_pass='<<1>>'", _pw()),
+    _secret("name_db_pass_camel", "{ dbPass: '<<1>>', dbUser: 'bob' }", _pw(), keeps=("dbUser: 'bob'",)),
+    _secret("name_smtp_pass", "smtp_pass=<<1>>", _word(12)),
+    _secret(
+        "name_ansible_pass", "AnsibleError: ansible_ssh_pass=<<1>> is wrong", _pw(), keeps=("AnsibleError", "is wrong")
+    ),
+    _secret("name_pgpass", "PGPASS=<<1>> PGHOST=db.internal", _pw(), keeps=("PGHOST=db.internal",)),
+    _secret("name_userpass", "userpass=<<1>>", _pw()),
+    _secret("name_pw", "pw=<<1>> user=bob", _pw(), keeps=("user=bob",)),
+    _secret("name_pw_quoted", "{'pw': '<<1>>'}", _pw()),
+    _secret("name_passcode", "passcode=<<1>>", _pw()),
+    _secret("name_pass_word", "pass_word=<<1>>", _pw()),
+    _secret("name_pass_word_dash", "pass-word: <<1>>", _pw()),
+    _secret("name_kennwort", "Kennwort: <<1>>", _pw()),
+    _secret("name_chinese", "密码：<<1>>", _pw()),
+    _secret("name_openai_key", "OPENAI_KEY=<<1>>", _pw(14), keeps=("OPENAI_KEY",)),
+    _secret("name_openai_key_quoted", "{'openai_key': '<<1>>'}", _pw(14)),
+    _secret("name_jwt_key", "JWT_KEY=<<1>>", _pw(12), keeps=("JWT_KEY",)),
+    _secret("name_hmac_key", "HMAC_KEY=<<1>>", _pw(12), keeps=("HMAC_KEY",)),
+    _secret("name_master_key", "LITELLM_MASTER_KEY=<<1>>", _hex(32), keeps=("LITELLM_MASTER_KEY",)),
+    _secret("name_deploy_key", "DEPLOY_KEY=<<1>>", _b62(24), keeps=("DEPLOY_KEY",)),
+    _secret("name_ssh_key", "ssh_key='<<1>>'", _b62(24)),
+    _secret("name_storage_key", "storageKey=<<1>>==", _pw(14)),
+    _secret("name_wandb_key", "WANDB_KEY=<<1>>", _hex(40), keeps=("WANDB_KEY",)),
+    _secret("name_judge_key", "judge_key: <<1>>\njudge_model: gpt-4o", _pw(14), keeps=("judge_model: gpt-4o",)),
+    _secret("name_service_role_key", "SERVICE_ROLE_KEY=<<1>>", _pw(14)),
+    _secret("name_azure_key_number", "AZURE_KEY1=<<1>>", _hex(32)),
+    _secret("name_github_pat", "GITHUB_PAT=<<1>>", _pw(14), keeps=("GITHUB_PAT",)),
+    _secret("name_header_key", "X-Judge-Key: <<1>>\nAccept: */*", _b62(24), keeps=("X-Judge-Key", "Accept: */*")),
+    _secret("name_header_key_dict", "headers: {'X-Nemo-Gym-Key': '<<1>>'}", _pw(), keeps=("X-Nemo-Gym-Key",)),
+    _secret("name_header_functions_key", "x-functions-key: <<1>>==", _pw(14)),
+    _secret(
+        "name_header_quoted_word",
+        "curl -H 'X-Judge-Token: <<1>>' https://a.example.com",
+        _word(12),
+        keeps=("https://a.example.com",),
+    ),
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# Secrets: on command lines
+# --------------------------------------------------------------------------------------------------------------------
+
+_COMMANDS: tuple[Secret, ...] = (
+    _secret("command_underscores", "run.py --wandb_api_key <<1>> --lr 3e-6", _hex(40), keeps=("--lr 3e-6",)),
+    _secret("command_one_dash", "tool -password <<1>>", _word()),
+    _secret("command_list_unquoted", "cmd: [--token, <<1>>]", _pw(14)),
+    _secret("command_yaml_list", "args:\n- --api-key\n- <<1>>\n- --port\n", _pw(14), keeps=("- --port",)),
+    _secret("command_option_pass", "tool --pass <<1>>", _pw()),
+    _secret("command_option_db_pass", "tool --db-pass=<<1>>", _pw()),
+    _secret("command_curl_joined", "curl -ubob:<<1>> https://a.example.com", _pw(), keeps=("https://a.example.com",)),
+    _secret("command_curl_flags", "curl -sSu bob:<<1>> https://a.example.com", _pw(), keeps=("https://a.example.com",)),
+    _secret(
+        "command_curl_token_alone",
+        "curl -u <<1>>: https://api.example.com",
+        _b62(24),
+        keeps=("https://api.example.com",),
+    ),
+    _secret(
+        "command_curl_quoted",
+        "curl --user 'bob:<<1>> <<2>>' https://a.example.com",
+        _pw(7),
+        _pw(7),
+        keeps=("https://a.example.com",),
+    ),
+    _secret(
+        "command_httpie", "http --auth bob:<<1>> GET https://a.example.com", _pw(), keeps=("GET https://a.example.com",)
+    ),
+    _secret("command_sshpass", "sshpass -p <<1>> ssh bob@node-3", _pw(), keeps=("ssh bob@node-3",)),
+    _secret(
+        "command_sshpass_quoted", "sshpass -p '<<1>> <<2>>' ssh bob@node-3", _pw(7), _pw(7), keeps=("ssh bob@node-3",)
+    ),
+    _secret("command_mysql", "mysql -uroot -p<<1>> -h db.internal gym", _pw(), keeps=("-h db.internal gym",)),
+    _secret("command_mysql_quoted", "mysql -u root -p'<<1>> <<2>>' gym", _pw(7), _pw(7), keeps=("mysql -u root",)),
+    _secret("command_redis_cli", "redis-cli -h cache -a <<1>> ping", _pw(), keeps=("redis-cli -h cache", "ping")),
+    _secret(
+        "command_docker_login",
+        "docker login -u bob -p <<1>> registry.example.com",
+        _word(),
+        keeps=("registry.example.com",),
+    ),
+    _secret(
+        "command_docker_login_ngc",
+        "docker login nvcr.io -u '$oauthtoken' -p <<1>>",
+        _b62(24),
+        keeps=("docker login nvcr.io",),
+    ),
+    _secret(
+        "command_docker_login_stdin",
+        "echo <<1>> | docker login --password-stdin",
+        _b62(24),
+        keeps=("docker login --password-stdin",),
+    ),
+    _secret("command_mongosh", "mongosh --host m1 -u app -p <<1>> --quiet", _pw(), keeps=("--quiet",)),
+    _secret("command_ldapsearch", "ldapsearch -x -D cn=admin -w <<1>> -b dc=x", _pw(), keeps=("-b dc=x",)),
+    _secret("command_wandb_login", "wandb login <<1>>", _hex(40), keeps=("wandb login",)),
+    _secret("command_wandb_relogin", "wandb login --relogin <<1>>", _hex(40), keeps=("--relogin",)),
+    _secret("command_csh_setenv", "setenv HF_TOKEN <<1>>", _pw(14), keeps=("setenv HF_TOKEN",)),
+    _secret("command_dockerfile_env", "ENV HF_TOKEN <<1>>", _pw(14), keeps=("ENV HF_TOKEN",)),
+    _secret("command_redis_requirepass", "CONFIG SET requirepass <<1>>", _pw(16), keeps=("CONFIG SET requirepass",)),
+    _secret("command_identified_by", "ALTER USER x IDENTIFIED BY <<1>>", _pw(16), keeps=("ALTER USER x",)),
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# Secrets: URLs and cookies in other forms
+# --------------------------------------------------------------------------------------------------------------------
+
+_URL_FORMS: tuple[Secret, ...] = (
+    _secret(
+        "url_form_socket",
+        "postgresql+psycopg://app:<<1>>@/gym?host=/var/run/postgresql",
+        _pw(),
+        keeps=("/gym?host=/var/run/postgresql",),
+    ),
+    _secret("url_form_variable_host", "postgresql://app:<<1>>@$DB_HOST/gym", _pw(), keeps=("$DB_HOST/gym",)),
+    _secret("url_form_template_host", "https://bob:<<1>>@{host}/x", _pw(), keeps=("{host}/x",)),
+    _secret("url_form_any_host", "http://bob:<<1>>@*:8000", _pw(), keeps=("*:8000",)),
+    _secret("url_form_template_user", "https://{user}:<<1>>@judge/x", _pw(), keeps=("judge/x",)),
+    _secret("url_form_escaped_slashes", r"https:\/\/bob:<<1>>@api.example.com\/v1", _pw(), keeps=("api.example.com",)),
+    _secret(
+        "url_form_percent",
+        "next=https%3A%2F%2Fbob%3A<<1>>%40api.example.com%2Fx",
+        _pw(),
+        keeps=("api.example.com%2Fx",),
+    ),
+    _secret(
+        "url_form_netloc",
+        "ParseResult(scheme='https', netloc='bob:<<1>>@judge:8443', path='/x')",
+        _pw(),
+        keeps=("judge:8443",),
+    ),
+    _secret(
+        "url_form_netloc_no_user",
+        "SplitResult(scheme='redis', netloc=':<<1>>@cache:6379', path='/0')",
+        _pw(),
+        keeps=("cache:6379",),
+    ),
+    _secret("url_form_proxy", "http_proxy=bob:<<1>>@proxy.corp:3128", _pw(), keeps=("proxy.corp:3128",)),
+    _secret("url_form_proxy_option", "--proxy bob:<<1>>@proxy.corp:3128", _pw(), keeps=("proxy.corp:3128",)),
+    _secret(
+        "url_form_invalid",
+        "Invalid URL 'bob:<<1>>@db.internal:5432': No scheme supplied",
+        _pw(),
+        keeps=("No scheme supplied",),
+    ),
+    _secret(
+        "url_form_letters_as_user",
+        "fatal: unable to access 'https://<<1>>@github.com/o/r.git/': 403",
+        _of(_LOWER + _UPPER, 24),
+        keeps=("github.com/o/r.git",),
+    ),
+    _secret("url_form_session_query", "https://a.example.com/x?session_id=<<1>>", _b62(24), keeps=("a.example.com/x",)),
+    _secret(
+        "url_form_sentry_key",
+        "https://sentry.io/api/1/store/?sentry_key=<<1>>",
+        _hex(32),
+        keeps=("sentry.io/api/1/store",),
+    ),
+    _secret(
+        "cookie_simple_cookie",
+        "<SimpleCookie: csrftoken='<<1>>' sessionid='<<2>>'>",
+        _pw(),
+        _pw(),
+        keeps=("<SimpleCookie",),
+    ),
+    _secret(
+        "cookie_header_list", '{"Cookie": ["session=<<1>>"], "Host": ["judge"]}', _pw(), keeps=('"Host": ["judge"]',)
+    ),
+    _secret("cookie_set_cookie_list", "{'set-cookie': ['session=<<1>>; Path=/']}", _pw(), keeps=("set-cookie",)),
+    _secret(
+        "cookie_dict_with_braces",
+        "cookies: {'session': '<<1>>', 'x': '{}', 'csrf': '<<2>>'}",
+        _pw(),
+        _word(),
+        keeps=("cookies",),
+    ),
+    _secret("cookie_set_call", "session.cookies.set('session', '<<1>>')", _pw(), keeps=("cookies.set('session'",)),
+    _secret("cookie_beside_a_jwt", "Cookie: auth=<<1>>; session=<<2>>", _jwt, _word(12), keeps=("Cookie",)),
+    _secret(
+        "cookie_simple_cookie_jwt",
+        "<SimpleCookie: auth='<<1>>' session='<<2>>'>",
+        _jwt,
+        _word(12),
+        keeps=("<SimpleCookie",),
+    ),
+    _secret("cookie_word", "Cookie: session=<<1>>", _word(12), keeps=("Cookie",)),
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# Secrets: in sentences, in tables, in the quoting of other formats
+# --------------------------------------------------------------------------------------------------------------------
+
+_FORMS: tuple[Secret, ...] = (
+    _secret(
+        "sentence_incorrect_key",
+        "Incorrect API key provided: <<1>>. You can find your key at https://x.example.com",
+        _word(12),
+        keeps=("https://x.example.com",),
+    ),
+    _secret("sentence_invalid_token", "Invalid token '<<1>>'", _pw(16), keeps=("Invalid token",)),
+    _secret("sentence_password_is", "The password is <<1>>", _pw(16), keeps=("The password is",)),
+    _secret("sentence_password_is_colon", "Temporary password is: <<1>>", _pw(16), keeps=("Temporary password",)),
+    _secret("sentence_with_password", "login as bob with password <<1>> refused", _pw(16), keeps=("refused",)),
+    _secret("sentence_key_is", "the API key is <<1>>", _pw(16)),
+    _secret("sentence_using_key", "Using API key <<1>> for the judge", _pw(16), keeps=("for the judge",)),
+    _secret("sentence_using_token", "Using token <<1>> for the judge", _b62(24), keeps=("for the judge",)),
+    _secret("sentence_key_in_angles", "unknown api key <<<1>>>", _pw(16)),
+    _secret("sentence_key_in_brackets", "API key [<<1>>] is not valid", _pw(16), keeps=("is not valid",)),
+    _secret("sentence_key_in_parentheses", "api_key (<<1>>) rejected", _pw(16), keeps=("rejected",)),
+    _secret("sentence_password_for", "Password for bob: <<1>>", _pw(16), keeps=("Password for bob",)),
+    _secret("sentence_password_of_somebody", "Password (bob): <<1>>", _pw(16), keeps=("Password (bob)",)),
+    _secret("sentence_passphrase_for_key", "passphrase for key '/x': <<1>>", _pw(16)),
+    _secret("sentence_password_set_to", "new password set to <<1>>", _pw(16)),
+    _secret(
+        "sentence_log_prefix", "(RolloutWorker pid=4242) api_key: <<1>>", _word(12), keeps=("(RolloutWorker pid=4242)",)
+    ),
+    _secret(
+        "sentence_log_prefix_line",
+        "2026-05-17 08:03:11 ERROR password: <<1>>\n2026-05-17 08:03:12 INFO retry",
+        _word(12),
+        keeps=("INFO retry",),
+    ),
+    _secret("table_markdown", "| password | <<1>> |", _pw(16), keeps=("| password |",)),
+    _secret("table_box", "│   api_key │ <<1>> │", _pw(16)),
+    _secret("table_columns", "api_key         <<1>>", _pw(16)),
+    _secret("form_f_string", "password=f'<<1>>'", _pw()),
+    _secret("form_triple_quotes", 'password="""<<1>>"""', _pw()),
+    _secret("form_typed_optional", "hf_token: Optional[str] = '<<1>>'", _pw(14)),
+    _secret("form_typed_final", 'OPENAI_API_KEY: Final[str] = "<<1>>"', _pw(14)),
+    _secret("form_yaml_block", "password: |\n  <<1>>\nhost: db.internal", _pw(), keeps=("host: db.internal",)),
+    _secret("form_yaml_folded", "password: >-\n  <<1>>\n", _pw()),
+    _secret("form_yaml_tag", "password: !!str <<1>>", _pw()),
+    _secret("form_yaml_flow", "judge: {api_key: <<1>>, model: x}", _word(12), keeps=("model: x",)),
+    _secret("form_yaml_comment", "  api_key: <<1>> # of the judge", _word(12), keeps=("# of the judge",)),
+    _secret("form_full_width_colon", "password：<<1>>", _pw()),
+    _secret("form_arrow", "password→<<1>>", _pw()),
+    _secret(
+        "form_ansi_name_and_value", "\x1b[1mpassword\x1b[0m: \x1b[33m<<1>>\x1b[0m", _pw(), keeps=("\x1b[0m: \x1b[33m",)
+    ),
+    _secret("form_ansi_value", "password=\x1b[33m<<1>>\x1b[0m", _pw(), keeps=("\x1b[33m",)),
+    _secret("form_ansi_quoted", "\x1b[32m'api_key'\x1b[0m: \x1b[32m'<<1>>'\x1b[0m", _pw(), keeps=("'api_key'",)),
+    _secret(
+        "form_html_hex_quotes", "{&#x27;password&#x27;: &#x27;<<1>>&#x27;}", _word(), keeps=("&#x27;password&#x27;",)
+    ),
+    _secret("form_html_equals", "password&#61;<<1>>", _pw()),
+    _secret("form_unicode_quotes", r"{\u0022password\u0022: \u0022<<1>>\u0022}", _word(), keeps=(r"\u0022}",)),
+    _secret("form_percent_quotes", "%22password%22%3A%22<<1>>%22", _pw()),
+    _secret("form_percent_colon", "apikey%3A<<1>>", _pw()),
+    _secret("form_percent_bearer", "authorization=Bearer%20<<1>>", _b62(24)),
+    _secret("form_dollar", "password=$<<1>>", _pw()),
+    _secret(
+        "nested_json_in_auth",
+        json.dumps({"auth": json.dumps({"password": "<<1>>", "user": "bob"})}),
+        _word(),
+        keeps=("bob",),
+    ),
+    _secret("nested_json_in_credentials", json.dumps({"credentials": json.dumps({"password": "<<1>>"})}), _word()),
+    _secret(
+        "nested_json_in_secret_string",
+        json.dumps({"SecretString": json.dumps({"username": "app", "password": "<<1>>"})}),
+        _word(),
+        keeps=("app",),
+    ),
+    _secret("nested_dict_in_auth", str({"auth": str({"user": "bob", "password": "<<1>>"})}), _word(), keeps=("bob",)),
+    _secret("nested_prose_in_auth", '{"auth": "login with password=<<1>> please"}', _word(), keeps=("please",)),
+    _secret(
+        "nested_prose_two_names",
+        "bad token: 'expired, password=<<1>> and api_key=<<2>> too'",
+        _word(),
+        _word(),
+        keeps=("too'",),
+    ),
+    _secret(
+        "nested_dict_in_credentials",
+        "credentials={'user': 'bob', 'password': '<<1>>'}",
+        _word(7),
+        keeps=("'user': 'bob'",),
+    ),
+    _secret("nested_names_in_sentence", "invalid token: api_key: <<1>>", _pw(12), keeps=("invalid token: api_key",)),
+    _secret("shape_gitlab_trigger", "trigger <<1>>", _b62(40, _p("glp", "tt-")), keeps=("trigger",)),
+    _secret("shape_firecrawl", "key <<1>> was refused", _hex(32, _p("f", "c-")), keeps=("was refused",)),
+    _secret("shape_mailgun", "mail <<1>> was refused", _hex(32, _p("ke", "y-")), keeps=("was refused",)),
+    _secret("shape_openai_session", "<<1>> expired", _b62(40, _p("se", "ss-")), keeps=("expired",)),
+    _secret("shape_openai_letters", "OPENAI: <<1>>", _of(_LOWER + _UPPER, 40, _p("s", "k-"))),
+    _secret("shape_half_of_base64", "<<1>>/Y6gX6A/Q3/joAQwfVwsjfeg/g/sh4p0Dd4b3Ogp", _of(_ALNUM, 24)),
+)
+
 SECRETS: tuple[Secret, ...] = (
     *_AUTHORIZATION,
     *_COOKIES,
@@ -2129,6 +2606,12 @@ SECRETS: tuple[Secret, ...] = (
     *_DATABASES,
     *_PAIRS,
     *_ERRORS,
+    *_APART,
+    *_CONTAINED,
+    *_NAMES,
+    *_COMMANDS,
+    *_URL_FORMS,
+    *_FORMS,
 )
 
 
@@ -3083,6 +3566,215 @@ _MACHINES: tuple[Innocent, ...] = (
     _innocent("log_unterminated_json", '{"detail": "judge returned no verdict", "status": 50'),
 )
 
+_VOCABULARIES: tuple[Innocent, ...] = (
+    _innocent("vocabulary_logprob_repr", "TopLogprob(token='Hello', bytes=[72], logprob=-0.1)"),
+    _innocent(
+        "vocabulary_chat_logprob_repr",
+        "ChatCompletionTokenLogprob(token='B', bytes=[66], logprob=-0.0, top_logprobs=[])",
+    ),
+    _innocent("vocabulary_long_token", '{"token": "internationalization", "logprob": -0.2}'),
+    _innocent("vocabulary_vllm_logprob", "Logprob(logprob=-0.1, rank=1, decoded_token='Paris')"),
+    _innocent("vocabulary_vllm_space", "Logprob(logprob=-0.1, rank=1, decoded_token=' the')"),
+    _innocent("vocabulary_word_piece", '{"token": "##ing", "id": 262}'),
+    _innocent("vocabulary_byte_pair", "token='Ġhello' logprob=-0.1"),
+    _innocent("vocabulary_sentence_piece", "token='▁the', id=278"),
+    _innocent("vocabulary_line_break", r'{"token": "\n", "logprob": -0.2}'),
+    _innocent("vocabulary_apostrophe", '{"token": "don\'t", "logprob": -0.2}'),
+    _innocent("vocabulary_name", '{"token": "_id", "logprob": -0.2}'),
+    _innocent("vocabulary_number", '{"token": "3.14", "logprob": -0.2}'),
+    _innocent("vocabulary_prompt_of_python", "{'token': '>>>', 'logprob': -0.2}"),
+    _innocent("vocabulary_suffix", '{"token": ".py", "logprob": -0.2}'),
+    _innocent("vocabulary_letter_and_digit", '{"token": "x1", "logprob": -0.2}'),
+    _innocent("vocabulary_chinese", '{"token": "你好", "logprob": -0.2}'),
+    _innocent("vocabulary_str_of_token", "decoded_token=\"x\", token_str='y'"),
+    _innocent(
+        "vocabulary_special", "eos_token='<|endoftext|>', pad_token='[PAD]', cls_token='[CLS]', mask_token='[MASK]'"
+    ),
+    _innocent("vocabulary_special_json", '"pad_token": "[PAD]", "unk_token": "[UNK]", "sep_token": "[SEP]"'),
+    _innocent("vocabulary_pad", "pad_token=! image_token: <image>, think_start_token: <think>"),
+    _innocent("vocabulary_stop", 'stop_token = "Observation:" stop_token=END'),
+    _innocent("vocabulary_columns", '["token", "logprob"]'),
+    _innocent(
+        "vocabulary_columns_tuple", "('token', 'rank') and ['num_token', 'reward'] and df[[\"token\", \"score\"]]"
+    ),
+    _innocent("vocabulary_group_by", "df.groupby(['token', 'rank'])"),
+    _innocent("vocabulary_default", 'row.get("token", "unk")'),
+    _innocent("vocabulary_next_token", "next token: 'foo'"),
+    _innocent("vocabulary_unexpected", "Unexpected token: 'else'"),
+    _innocent("vocabulary_unexpected_colon", "unexpected token: ':' at line 3"),
+    _innocent("vocabulary_invalid", "Invalid token: x_1 at pos 4"),
+    _innocent("vocabulary_near", "Parse error near token: SELECT2"),
+    _innocent("vocabulary_tag", "<token>the</token> <token>123</token> <next_token>None</next_token>"),
+    _innocent("unit_milliseconds", "time_per_token=12.3ms time_to_first_token=312ms"),
+    _innocent("unit_milliseconds_colon", "time_per_token: 12.3ms"),
+    _innocent("unit_seconds", "first token: 0.31s, per token: 4.1e-3"),
+    _innocent("unit_prose", "time per output token: 12.34ms"),
+    _innocent("unit_cost", "cost_per_token=0.0000025"),
+    _innocent("unit_loss", "loss_per_token=2.31e-05 latency_per_token=0.0123s"),
+    _innocent("unit_mean", "avg_token=123.45 mean_token=123.45 p95_token=2345.67"),
+    _innocent("unit_count", '{"num_token": 123456789, "token": 12345678}'),
+    _innocent("unit_total", "total_token=123456789"),
+    _innocent("unit_fraction", "token=7/12 token: 7/12 token=12% token=0x1F"),
+    _innocent("unit_negative", '{"token": -1} {"token": 1.5} bad token: -100'),
+    _innocent("unit_passes", "forward_pass: 12.3ms backward_pass=24.1ms pass=3/10"),
+)
+
+_SOURCE_LINES: tuple[Innocent, ...] = (
+    _innocent("source_get_auth", 'headers["Authorization"] = get_auth()'),
+    _innocent("source_auth_header", "headers['Authorization'] = auth_header"),
+    _innocent("source_comparison", 'if token == "eos":'),
+    _innocent("source_comparison_of_names", "if token == Punctuation: opening = value == '('"),
+    _innocent("source_triple_equals", "if (token === '(') {"),
+    _innocent("source_optional", "password: Optional[str] = None"),
+    _innocent("source_parameter", "password: str,"),
+    _innocent("source_process_env", "const apiKey = process.env.OPENAI_API_KEY;"),
+    _innocent("source_process_env_object", "apiKey: process.env.OPENAI_API_KEY,"),
+    _innocent("source_get_header", 'String token = request.getHeader("Authorization");'),
+    _innocent("source_short_names", "self.token = tok"),
+    _innocent("source_annotated", "self.token: Token = tok"),
+    _innocent("source_unpacked", "key, token = parts"),
+    _innocent("source_sum", "token = prefix + suffix"),
+    _innocent("source_f_string", 'token = f"{a}:{b}"'),
+    _innocent("source_literal", "token = 'the'"),
+    _innocent("source_arrow", "tokens.map(token => token.text)"),
+    _innocent("source_lambda", "lambda token: token.text"),
+    _innocent("source_scope", "token::kind == Name"),
+    _innocent("source_cookies", "cookies = {c.name: c.value for c in jar}"),
+    _innocent("source_cookies_call", "cookies = dict(session=sid)"),
+    _innocent("source_cookies_empty", "cookies={}"),
+    _innocent("source_cookies_typed", "cookies: dict[str, str] = {}"),
+    _innocent("source_cookies_optional", "cookies: Mapping[str, str] | None = None"),
+    _innocent("source_cookie_parameter", "cookie: str = Cookie(default=None)"),
+    _innocent("source_getattr", "getattr(self, 'token', 'default')"),
+    _innocent("source_fields", "('secret', 'config') ['password', 'token'] ('api_key', 'base_url')"),
+    _innocent("source_required", "required=['password', 'user']"),
+    _innocent("source_from_keys", "defaults = dict.fromkeys(['username', 'password', 'repository'], '')"),
+    _innocent("source_names", '["name", "secret", "key"]'),
+    _innocent("source_options", '["--api-key", "--port"]'),
+    _innocent("source_regex", 'token = r"[-!#$%&\'*+.^_`|~0-9a-zA-Z]+"'),
+    _innocent("source_masked_secret", "'password': SecretStr('**********')"),
+    _innocent("source_basic", 'auth = "Basic " + base64.b64encode(raw.encode()).decode("ascii")'),
+    _innocent("source_class_names", "'ASAuthorization', 'ASAuthorizationAppleIDButton'"),
+    _innocent("source_join", 'userpass = b":".join((to_bytes(username), to_bytes(password)))'),
+    _innocent("source_schema", '{"token": {"type": "string"}, "password": {"min": 8}}'),
+)
+
+_STAND_INS: tuple[Innocent, ...] = (
+    _innocent("stand_in_dummy", "api_key='dummy'"),
+    _innocent("stand_in_dummy_line", "api_key: dummy"),
+    _innocent("stand_in_not_needed", "api_key=not-needed"),
+    _innocent("stand_in_yours", "api_key: your-api-key"),
+    _innocent("stand_in_yours_upper", 'api_key: "YOUR_API_KEY"'),
+    _innocent("stand_in_bearer", "Authorization: Bearer YOUR_TOKEN"),
+    _innocent("stand_in_variable", "api_key: OPENAI_API_KEY"),
+    _innocent("stand_in_variable_prefix", "api_key: env:OPENAI_API_KEY"),
+    _innocent("stand_in_dots", "api_key='sk-...'"),
+    _innocent("stand_in_dots_line", "api_key: sk-..."),
+    _innocent("stand_in_x", "api_key=sk-xxxx"),
+    _innocent("stand_in_jinja", 'password: "{{ db_password }}"'),
+    _innocent("stand_in_vault", "password: !vault |"),
+    _innocent("stand_in_encrypted", "password: ENC[AES256]"),
+    _innocent("stand_in_secure", "{'Authorization': '[secure]', 'api-key': '<redacted>'}"),
+    _innocent("stand_in_secure_line", "Authorization: [secure]"),
+    _innocent("stand_in_redacted", "Authorization: Bearer [REDACTED]"),
+    _innocent("stand_in_scheme", "auth: oauth2"),
+    _innocent("stand_in_scheme_quoted", 'auth = "basic"'),
+    _innocent("stand_in_scheme_argument", "auth='oauth2', region='eu-1'"),
+    _innocent("stand_in_schemes", "auth=ldap auth=v2 auth: ldap,oidc"),
+    _innocent("stand_in_algorithm", "signing_key: RS256"),
+    _innocent("stand_in_kms", "encryption_key: kms"),
+    _innocent("stand_in_license", "license_key: MIT"),
+    _innocent("stand_in_hash", "password_hash=bcrypt"),
+    _innocent("stand_in_fetch", '{"credentials": "same-origin"}, {"credentials": "omit"}, credentials="include"'),
+    _innocent("path_credentials", "GOOGLE_APPLICATION_CREDENTIALS=/etc/gcp/key.json"),
+    _innocent("path_credentials_root", "credentials=/root/.config/gcloud/application_default_credentials.json"),
+    _innocent("path_credentials_home", "credentials: ~/.aws/credentials"),
+    _innocent("path_private_key", "private_key: /etc/ssl/key.pem"),
+    _innocent("path_private_key_relative", "private-key: ./id_rsa"),
+    _innocent("path_working_directory", "pwd: /workspace"),
+    _innocent("path_working_directory_windows", r"pwd: C:\work"),
+    _innocent("k8s_secret", "secret: regcred"),
+    _innocent("k8s_pull_secret", "imagePullSecret: regcred-2"),
+    _innocent("k8s_environment", "{name: HF_HOME, value: /data/hf}, {name: TOKENIZERS_PARALLELISM, value: false}"),
+)
+
+_SENTENCES: tuple[Innocent, ...] = (
+    _innocent("prose_login_with_password", "login with password failed"),
+    _innocent("prose_login_prompt", "login bob password prompt timed out"),
+    _innocent("prose_login_incorrect", "Login failed: password incorrect"),
+    _innocent("prose_cookies", "Cookies: 12 cups = 3 batches"),
+    _innocent("prose_cookies_baked", "The cookies, baked at T=180, were good"),
+    _innocent("prose_cookies_disabled", "cookies: disabled, mode=strict"),
+    _innocent("prose_cookies_count", "cookies: 3 (theme=dark)"),
+    _innocent("prose_cookie_expected", "cookie: expected x=1 got y=2"),
+    _innocent("prose_identified_by", 'each rollout is identified by "task_index-3"'),
+    _innocent("prose_password_must", 'password "must contain a digit"'),
+    _innocent("prose_password_user", "invalid password 'for user bob'"),
+    _innocent("prose_column", 'column password "users" missing'),
+    _innocent("prose_password_blank", '"password": "This field may not be blank."'),
+    _innocent("prose_password_too_short", '"password": ["too_short"]'),
+    _innocent("prose_password_attempts", "wrong password: 3 attempts left"),
+    _innocent("prose_password_wrong", "password: incorrect, try again"),
+    _innocent("prose_password_error_code", "password: value_error.missing"),
+    _innocent("prose_field_required", "api_key: field_required"),
+    _innocent("prose_token_expired", "token: expired"),
+    _innocent("prose_token_not_found", "token: not-found"),
+    _innocent("prose_token_missing", "token=missing-or-invalid"),
+    _innocent("prose_bearer_malformed", "invalid bearer token: jwt_malformed"),
+    _innocent("prose_bearer_unsupported", "Bearer auth_scheme_v2 is unsupported"),
+    _innocent("prose_bearer_based", "bearer token-based-auth is off"),
+    _innocent("prose_bearer_challenge", "WWW-Authenticate: Bearer error=invalid_token"),
+    _innocent("prose_authorization_mode", "authorization=rbac-v1 x-auth-mode: strict-v2"),
+    _innocent("prose_credentials_status", "Bad credentials: HTTP_401"),
+    _innocent("prose_option_of", "--token of the user"),
+    _innocent("prose_option_without_value", "--api-key has no value"),
+    _innocent("prose_option_may_be_omitted", "--password can be omitted"),
+    _innocent("prose_option_instead", "use --token or --password instead"),
+    _innocent("prose_option_argument", "the --token argument"),
+    _innocent("prose_option_unrecognized", "error: unrecognized arguments: --token foo"),
+    _innocent("prose_options", "given via the --username and --password options"),
+    _innocent("prose_secret_tag", "<secret>hello</secret> means"),
+    _innocent("query_key_of_rows", "https://a.example.com/x?sort=1&key=reward_mean"),
+    _innocent("query_key_of_object", "https://s3.example.com/b?prefix=a&key=runs/12/part.jsonl"),
+    _innocent("query_key_of_experiment", "GET /items?key=experiment-12 HTTP/1.1"),
+    _innocent("query_code", "https://a.example.com/x?error=1&code=invalid_grant"),
+    _innocent("query_code_number", "/oauth/cb?error=access_denied&code=12345678"),
+    _innocent("url_template", "https://{user}:{password}@{host}/x"),
+    _innocent("command_ports", "docker run -p 8000:8000 img; mysql -P 3306 -h db -u root; redis-cli -p 6379 ping"),
+    _innocent("metric_pair", '{"name": "reward_token", "value": 0.5}, key=\'reward/mean\', value=0.43'),
+    _innocent("tool_call_token", '{"name": "get_token_price", "arguments": {"token": "bitcoin"}}'),
+    _innocent("words_of_prompt", "Let the key be k and the token be t; then k = 3t."),
+    _innocent("url_service_user", "ssh://svc-rollout-007@login.example.com"),
+)
+
+_SHAPES_OF_WORDS: tuple[Innocent, ...] = (
+    _innocent("shape_estimator", "sk-learn-compatible-estimator-v12"),
+    _innocent("shape_test_function", "sk_test_collection_of_items pk_test_fixture1234 rs_test_something1234"),
+    _innocent("shape_transfer", "hf_transferenabledversion2 npm_configregistrycache1 gsk_quantizationscheme12"),
+    _innocent("shape_report", "xai-explainability-report-2026 pplx-embed-context-v1-large tskey-something-not-a-key"),
+    _innocent("shape_kernel", "r8_convolutionkernel12345 fw_bwpassaccumulation12 e2b_environmenttemplate1"),
+    _innocent("shape_wheel_record", "gym/judge.py,sha256=<<1>>,1234", _plain(_b64url(43))),
+    _innocent("shape_wheel_record_prefix", "gym/keys.py,sha256=<<1>>,1234", _plain(_b64url(40, _p("r", "8_")))),
+    _innocent("shape_public_key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI<<1>> bob@node-3", _plain(_b64(43))),
+    _innocent("shape_certificate", "-----BEGIN CERTIFICATE-----\n<<1>>\n-----END CERTIFICATE-----", _plain(_body(3))),
+    _innocent(
+        "shape_certificate_escaped",
+        r"-----BEGIN CERTIFICATE-----\n<<1>>\n-----END CERTIFICATE-----",
+        _plain(_body(3, r"\n")),
+    ),
+    _innocent(
+        "shape_public_key_block", "-----BEGIN PUBLIC KEY-----\n<<1>>\n-----END PUBLIC KEY-----", _plain(_body(2))
+    ),
+    _innocent("shape_upload_id", "upload_id=<<1>>", _plain(_b62(40))),
+    _innocent("shape_request_id", "x-request-id: <<1>>", _plain(_b62(40))),
+    _innocent("shape_s3_ids", "x-amz-id-2: <<1>>= HostId: <<2>>=", _plain(_b64(43)), _plain(_b64(43))),
+    _innocent("shape_tool_use", "openai-request-id tooluse_<<1>>", _plain(_b62(32))),
+    _innocent(
+        "shape_thought", '"thoughtSignature": "<<1>>", encrypted_content: <<2>>', _plain(_b64(60)), _plain(_b64url(60))
+    ),
+    _innocent("shape_drive", "https://drive.google.com/file/d/<<1>>/view", _plain(_b62(33))),
+)
+
 INNOCENT: tuple[Innocent, ...] = (
     *_IDENTIFIERS,
     *_TRACEBACKS,
@@ -3091,4 +3783,9 @@ INNOCENT: tuple[Innocent, ...] = (
     *_OUTPUT,
     *_PLACES_AND_NAMES,
     *_MACHINES,
+    *_VOCABULARIES,
+    *_SOURCE_LINES,
+    *_STAND_INS,
+    *_SENTENCES,
+    *_SHAPES_OF_WORDS,
 )

@@ -13,13 +13,21 @@ from typing import Any
 
 from failgraph.diagnostics import count, warn_once
 from failgraph.records import FailureEvent
-from failgraph.redaction import credentials, names, shapes
+from failgraph.redaction import commands, cookies, credentials, fields, names, shapes, urls
 from failgraph.redaction.rule import mark
 from failgraph.salvage import salvage
 from failgraph.settings import REDACT_WITH, Settings, current
 from failgraph.text import ELLIPSIS, cut
 
-_RULES = (*shapes.RULES, *credentials.RULES, *names.RULES)
+_RULES = (
+    *shapes.RULES,
+    *urls.RULES,
+    *credentials.RULES,
+    *cookies.RULES,
+    *commands.RULES,
+    *fields.RULES,
+    *names.RULES,
+)
 
 HIDDEN = mark("hidden")
 """Stands for a text that the user's own rules could not be applied to."""

@@ -10,6 +10,11 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from failgraph.redaction.values import MARK, is_placeholder
+
+QUOTE = r"""(?:\\{0,15}(?:["']|&quot;|&apos;|&\#(?:3[49]|x2[27]);))"""
+"""One quote in a pattern, escaped as deep as text is nested in text."""
+
 
 class Rule(NamedTuple):
     """One kind of secret."""
@@ -27,7 +32,7 @@ def rule(needles: str, pattern: str, replace: Callable[[re.Match[str]], str], fl
 
 def mark(kind: str) -> str:
     """What stands for a secret of `kind`: always the same, so that texts that differ in a secret alone are equal."""
-    return f"[redacted:{kind}]"
+    return f"{MARK}{kind}]"
 
 
 def whole(kind: str) -> Callable[[re.Match[str]], str]:
@@ -35,50 +40,11 @@ def whole(kind: str) -> Callable[[re.Match[str]], str]:
     return lambda _: mark(kind)
 
 
-def second(kind: str) -> Callable[[re.Match[str]], str]:
-    """Keeps the first group and replaces the second, unless that is no secret by its look."""
-    return lambda match: match[0] if is_placeholder(match[2]) else match[1] + mark(kind)
+def second(kind: str, is_one: Callable[[str], bool] = lambda _: True) -> Callable[[re.Match[str]], str]:
+    """Keeps the first group and replaces the second, unless that is no secret by its look or by `is_one`."""
 
+    def replace(match: re.Match[str]) -> str:
+        value = match[2]
+        return match[0] if is_placeholder(value.lstrip("=")) or not is_one(value) else match[1] + mark(kind)
 
-_PLACEHOLDERS = frozenset(
-    {
-        *(
-            "none",
-            "null",
-            "nil",
-            "true",
-            "false",
-            "yes",
-            "no",
-            "undefined",
-            "unset",
-            "empty",
-            "missing",
-            "hidden",
-            "redacted",
-        ),
-        *("str", "bytes", "string", "int", "float", "bool", "object", "any", "optional", "secretstr", "ellipsis"),
-        *("is", "must", "was", "not", "required", "invalid", "expected", "unexpected", "not_given", "notgiven"),
-        *("await", "yield", "lambda", "new"),
-    }
-)
-_STAND_IN = re.compile(
-    r"[*x.…\-_•#]+|\$\w*|\$\{.*|\$\(.*|%\(?\w*\)?s?|\{.*|<.*|\d{1,7}|"
-    r"(?:self|cls|os|settings|config|cfg|conf|args|kwargs|options|opts|env|request|req|ctx|params|secrets)\..*",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def is_word_for_nothing(value: str) -> bool:
-    """Whether `value` says that there is none, or stands for a type or a reference."""
-    return value.lower() in _PLACEHOLDERS
-
-
-def is_placeholder(value: str) -> bool:
-    """Whether `value` is no secret by its look: nothing, a stand-in, a reference, a small number, a marker of ours."""
-    return (
-        not value
-        or value.startswith("[redacted:")
-        or is_word_for_nothing(value)
-        or _STAND_IN.fullmatch(value) is not None
-    )
+    return replace

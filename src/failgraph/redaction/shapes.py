@@ -5,22 +5,32 @@ from __future__ import annotations
 import re
 
 from failgraph.redaction.rule import mark, rule, whole
+from failgraph.redaction.values import is_wordy
 
 _NOT_INSIDE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 """Before a token: no word goes on, unless it is the letter of an escape in text that is nested in text."""
 
+_LIKE_WORDS = r"""
+    (?:(?:sk|csk|nvapi|pplx|xai|sess|gl(?:pat|dt|rt|soat|ptt|oas|cbt)|xapp|tskey|GOCSPX)-|pypi-AgE)[A-Za-z0-9_-]{16,}
+  | (?:gh[pousr]|hf|api_org|gsk|r8|fw|rnd|pcsk|npm|tgp_v1|e2b|shp(?:at|ca|pa|ss)|lin_api)_[A-Za-z0-9]{16,}
+  | xox[a-z]-[A-Za-z0-9-]{10,} | [sprk]{2}_(?:live|test)_[A-Za-z0-9]{10,} | 1//0[A-Za-z0-9_-]{24,}
+"""
+"""Keys that begin as words do: what goes on in words, `sk-learn-compatible`, is none."""
 _KEYS = r"""
-    sk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}
-  | (?:csk|nvapi|pplx|xai|glpat|gldt|glrt|glsoat|xapp|tskey|GOCSPX|pypi-AgE)-?[A-Za-z0-9_-]{16,}
-  | (?:gh[pousr]|hf|gsk|r8|fw|pcsk|npm|tgp_v1|e2b|shp(?:at|ca|pa|ss)|lin_api)_[A-Za-z0-9]{16,}
-  | github_pat_[A-Za-z0-9_]{16,} | xox[a-z]-[A-Za-z0-9-]{10,} | NRAK-[A-Z0-9]{20,} | PMAK-[a-f0-9-]{24,}
-  | [sprk]{2}_(?:live|test)_[A-Za-z0-9]{10,} | whsec_[A-Za-z0-9+/=]{16,} | AGE-SECRET-KEY-1[A-Z0-9]{20,}
+    github_pat_[A-Za-z0-9_]{16,} | NRAK-[A-Z0-9]{20,} | PMAK-[a-f0-9-]{24,}
+  | whsec_[A-Za-z0-9+/=]{16,} | AGE-SECRET-KEY-1[A-Z0-9]{20,} | (?:fc|key|local)-[a-f0-9]{32,40}(?![A-Za-z0-9])
   | (?:A3T[A-Z0-9]|AKIA|ASIA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])
-  | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_.-]{16,} | 1//0[A-Za-z0-9_-]{24,} | dapi[0-9a-f]{32}(?:-\d)?
+  | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_.-]{16,} | dapi[0-9a-f]{32}(?:-\d)?
   | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | do[opr]_v1_[a-f0-9]{32,} | hv[sbr]\.[A-Za-z0-9_-]{16,}
   | (?:dckr_(?:pat|oat)|lsv2_[a-z]{2}|sbp|sntr[ysu]{2}|glc)_[A-Za-z0-9_=+/-]{16,} | ATATT3[A-Za-z0-9_=-]{16,}
   | [a-f0-9]{32}-us\d{1,2}\b | [A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{16,} | \d{8,10}:AA[A-Za-z0-9_-]{32,36}
 """
+
+
+def _key(match: re.Match[str]) -> str:
+    is_words = match["like_words"] is not None and is_wordy(match[0][4:])
+    return match[0] if is_words or match.string.endswith("sha256=", 0, match.start()) else mark("api_key")
+
 
 RULES = (
     rule(
@@ -32,27 +42,38 @@ RULES = (
     ),
     rule("eyj", _NOT_INSIDE + r"eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*){0,3}", whole("jwt"), re.ASCII),
     rule(
-        "sk- nvapi- pplx- xai- glpat- gldt- glrt- glsoat- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ hf_ gsk_ r8_ fw_ pcsk_"
-        " npm_ tgp_ e2b_ shpat_ shpca_ shppa_ shpss_ tskey- xox xapp- _live_ _test_ whsec_ a3t akia asia agpa aida"
-        " aroa aipa anpa anva abia acca aiza ya29. gocspx- 1//0 nrak- sg. pypi- dapi dop_v1_ doo_v1_ dor_v1_ dckr_"
-        " lsv2_ sbp_ sntr glc_ hvs. hvb. hvr. lin_api_ atatt3 age-secret-key-1 pmak- -us atlasv1 :aa",
-        f"{_NOT_INSIDE}(?:{_KEYS})",
-        whole("api_key"),
+        "sk- nvapi- pplx- xai- glpat- gldt- glrt- glsoat- glptt- gloas- glcbt- sess- fc- key- local- rnd_"
+        " _org_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ hf_ gsk_ r8_ fw_ pcsk_ npm_ tgp_ e2b_ shp tskey- xox"
+        " xapp- _live_ _test_ whsec_ a3t akia asia agpa aida aroa aipa anpa anva abia acca aiza ya29. gocspx-"
+        " 1//0 nrak- sg. pypi- dapi _v1_ dckr_ lsv2_ sbp_ sntr glc_ hvs. hvb. hvr. lin_api_ atatt3 age-secret-"
+        " key-1 pmak- -us atlasv1 :aa",
+        f"{_NOT_INSIDE}(?:(?P<like_words>{_LIKE_WORDS})|{_KEYS})",
+        _key,
         re.ASCII,
     ),
 )
 
 _TOKEN = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
+_TOKEN_OR_PUBLIC = re.compile(
+    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|"
+    + _TOKEN.pattern
+)
+"""Tokens, and what stands in base64 though everybody may know it."""
 _OBJECT_ID = re.compile(
     r"(?:chatcmpl|cmpl|call|resp|response|msg|toolu|srvtoolu|req|rs|fc|ws|ci|run|thread|asst|step|batch|file|gen|item|evt"
-    r"|conv|vs|ftjob|proj|org|session|sess|cus|ch|modelresponse|ig|mcp|mcpl|ctr|cntr|wrkr|snap|sha\d{3})[-_]"
+    r"|conv|tooluse|vs|ftjob|proj|org|session|sess|cus|ch|modelresponse|ig|mcp|mcpl|ctr|cntr|wrkr|snap|sha\d{3})[-_]"
 )
 """Ids that model services give their objects: people need them to ask for help."""
-_FILES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "Qk0", "AAABAA")
-"""How images and documents begin in base64."""
-_HASHES = ("base64,", "sha256:", "sha256-", "sha384-", "sha512-")
+_FILES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "Qk0", "AAABAA", "AAAAC3NzaC1", "AAAAB3NzaC1")
+"""How images, documents and public keys begin in base64."""
+_HASHES = re.compile(
+    r"""(?:base64,|sha(?:256|384|512)[-:=]|\bmd5=
+        |(?<![A-Za-z0-9+/_-])(?:(?:[a-z]{1,8}-){0,2}request-?id|x-amz-id-2|host-?id|upload_?id|encrypted_content|thought_?signature)\\*["']?[:=>]\s?\\*["']?)\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
 """What stands before base64 that is no secret."""
 _DOTTED = re.compile(rf"(?:[A-Za-z0-9_-]{{6,64}}\.){{1,2}}(?={re.escape(mark('token'))})")
+_NAME = re.compile(r"[a-z0-9_.-]*|[A-Z0-9_.-]*|[a-z]*[0-9]*(?:[A-Z][a-z]+[0-9]*)*")
 _RUN = re.compile(r"[A-Za-z0-9]{16,}")
 _WORD = re.compile(r"[a-z]{3,}")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
@@ -60,7 +81,8 @@ _HEX = re.compile(r"[0-9A-Fa-f]+")
 
 def without_random_tokens(text: str) -> str:
     """`text` without long tokens that look random; hashes, ids, paths, names and images stay."""
-    shown = _TOKEN.sub(_token, text)
+    pattern = _TOKEN_OR_PUBLIC if "-----BEGIN " in text else _TOKEN
+    shown = pattern.sub(_token, text)
     # The parts of a token before its longest one.
     return _DOTTED.sub(_dotted, shown) if f".{mark('token')}" in shown else shown
 
@@ -71,17 +93,26 @@ def _dotted(match: re.Match[str]) -> str:
 
 def _token(match: re.Match[str]) -> str:
     found, start = match[0], match.start()
-    before = match.string[max(0, start - 8) : start].lower()
-    if _OBJECT_ID.match(found) or found.startswith(_FILES) or before.endswith(_HASHES):
+    before = match.string[max(0, start - 48) : start]
+    if found.startswith("-----BEGIN ") or _OBJECT_ID.match(found) or found.startswith(_FILES) or _HASHES.search(before):
         return found
     if "/" in found and before[-1:] in ("", ".", "/", ":", "~", "@"):
-        return "/".join(mark("token") if _is_random(part) else part for part in found.split("/"))
+        return _path(found)
     return mark("token") if _is_random(found) else found
+
+
+def _path(found: str) -> str:
+    """A path without its random parts; where the others are no names either, it is base64 and goes as a whole."""
+    parts = found.split("/")
+    random = [_is_random(part) and parts[max(0, at - 1)] not in ("d", "drive") for at, part in enumerate(parts)]
+    if any(not is_random and not _NAME.fullmatch(part) for part, is_random in zip(parts, random)) and any(random):  # noqa: B905 - 3.10
+        return mark("token")
+    return "/".join(mark("token") if is_random else part for part, is_random in zip(parts, random))  # noqa: B905 - 3.10
 
 
 def _is_random(text: str) -> bool:
     """Whether a run of letters and digits in `text` is of no words; 40 characters of base64 count as one run."""
-    text = text[:4096].rstrip("=")
+    text = text[:4096].lstrip("+").rstrip("=")
     runs = _RUN.findall(text)
     if "+" in text or (len(text) == 40 and "-" not in text and "_" not in text):
         runs.append(re.sub("[+/]", "", text))

@@ -1,0 +1,63 @@
+"""Secrets on a command line: what programs take as a password by an option of their own."""
+
+from __future__ import annotations
+
+import re
+
+from failgraph.redaction.rule import mark, rule, second
+from failgraph.redaction.values import is_mixed, is_placeholder, is_scrambled
+
+_PROGRAMS = r"""
+    (?:\bsshpass\s{1,4}-p\s?
+      |\b(?:docker|podman|skopeo|crane|oras|helm)\s(?:[a-z]{1,12}\s)?login\b[^\r\n]{0,160}?\s-p[\s=]
+      |\bmysql[a-z]{0,6}\s(?:[^\r\n]{0,160}?\s)?-p(?=\S)
+      |\bredis-cli\s(?:[^\r\n]{0,160}?\s)?-a\s
+      |\bmongo(?:sh|dump|restore|export|import)?\s(?:[^\r\n]{0,160}?\s)?-p\s
+      |\bldap[a-z]{1,10}\s(?:[^\r\n]{0,160}?\s)?-w\s
+      |\bsqlcmd\s(?:[^\r\n]{0,160}?\s)?-P\s
+      |\b7z\s\w\s(?:[^\r\n]{0,160}?\s)?-p(?=\S))
+"""
+
+
+def _value(match: re.Match[str]) -> str:
+    value = match["quoted"] or match["bare"]
+    return match[0] if is_placeholder(value) else match["head"] + (match["quote"] or "") + mark("secret")
+
+
+def _user(match: re.Match[str]) -> str:
+    """`user:password`, or a token with nothing after its colon."""
+    user, _, password = (match["quoted"] or match["bare"]).partition(":")
+    if is_placeholder(password) and not (not password and is_mixed(user)):
+        return match[0]
+    return match["head"] + (match["quote"] or "") + mark("credentials")
+
+
+_ARGUMENT = r"""(?:(?P<quote>\\{0,15}["'])(?P<quoted>[^"'\\\r\n]{1,256})|(?P<bare>[^\s"'\\]+))"""
+
+RULES = (
+    rule(
+        "curl wget --auth",
+        r"""(?P<head>(?<!\S)["']?(?:(?-i:-[a-zA-Z]{0,6}u)|--user|--proxy-user|--auth)(?:\s{1,4}|=|["'],\s|))
+            (?:(?P<quote>\\{0,15}["'])(?P<quoted>[^\s:"'\\]{1,128}:(?!\d+\b)[^"'\\\r\n]{0,256})
+              |(?P<bare>[^\s:"'\\]{1,128}:(?!\d+\b)[^\s"'\\]*))""",
+        _user,
+    ),
+    rule(
+        "sshpass login mysql redis-cli mongo ldap sqlcmd 7z",
+        rf"(?P<head>{_PROGRAMS}){_ARGUMENT}",
+        _value,
+        re.ASCII,
+    ),
+    rule("wandb", r"(\bwandb\s{1,4}login\s{1,4}(?:--?\S{1,40}\s{1,4}){0,4})([^\s\"'-]\S+)", second("secret", is_mixed)),
+    rule(
+        "-stdin",
+        r"(\becho\s{1,4}(?:-n\s{1,4})?[\"']?)([^\s\"'|]+)(?=[\"']?\s{0,4}\|[^|\r\n]{0,160}-stdin)",
+        second("secret", is_mixed),
+    ),
+    rule(
+        "requirepass masterauth env set",
+        r"""((?:\b(?:requirepass|masterauth)|\b(?:setenv|(?-i:ENV)|set\s-\w{1,3})\s{1,4}\w{0,40}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS))
+             \s{1,4}["']?)([^\s"'=]+)""",
+        second("secret", is_scrambled),
+    ),
+)

@@ -1,0 +1,35 @@
+"""Cookies: in headers, as mappings, and in what jars are shown as."""
+
+from __future__ import annotations
+
+import re
+
+from failgraph.redaction.rule import QUOTE, mark, rule, second
+
+_STRING = r"""(?:"[^"\r\n]*"|'[^'\r\n]*')"""
+
+
+def _mapping(match: re.Match[str]) -> str:
+    return match[1] + mark("cookie")
+
+
+RULES = (
+    rule(
+        "cookie",
+        rf"""(cookies?2?{QUOTE}?\s{{0,8}}(?:[:=]\s{{0,8}}\[?(?:b?{QUOTE})?|,\s{{0,8}}b?{QUOTE}))
+            ((?!none)[\w.!$%*^|~+-]{{1,256}}=(?:\[redacted:|[^\s"'\\{{}}()\[\]=])[^\r\n"'\\{{]*)""",
+        second("cookie"),
+    ),
+    rule(
+        "cookie",
+        rf"""(cookies?{QUOTE}?\s{{0,8}}[:=]\s{{0,8}})(\{{(?=\s{{0,8}}{QUOTE})(?:{_STRING}|[^{{}}"'\r\n])*\}}?)""",
+        _mapping,
+    ),
+    rule("<cookie", r"(<cookie\s)([^\s>=]{1,256}=[^\s>]+)", second("cookie")),
+    rule("<simplecookie", r"(<simplecookie:\s)([^>\r\n]+)", second("cookie")),
+    rule(
+        "cookies.set(",
+        r"""(cookies\.set\(\\{0,15}["'][^"'\\]{1,128}\\{0,15}["'],\s?\\{0,15}["'])([^"'\\\r\n]+)""",
+        second("cookie"),
+    ),
+)
