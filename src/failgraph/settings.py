@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -94,6 +94,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 NAMES: Final = (*CHOICES, PEERS, PEER_TOKEN, HEADER_BYTES, REDACT_PATTERNS, REDACT_WITH)
 """All settings."""
 
+_TOKEN = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -158,6 +159,10 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         redact_fault=fault,
         reason=values.get(REASON) != "off",
     )
+    if settings.peer_token is not None and not _TOKEN.fullmatch(settings.peer_token):
+        problems.append(f"{PEER_TOKEN} is no token that a header can carry: 1 to 4096 visible ASCII characters")
+        # Nobody is told and nobody is asked, rather than everybody.
+        settings = replace(settings, peer_token=None, reply="never", peers=("",))
     return settings, problems
 
 

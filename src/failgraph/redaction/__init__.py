@@ -29,6 +29,7 @@ _RULES = (
     *names.RULES,
 )
 
+_MARK = mark("").removesuffix("]")
 HIDDEN = mark("hidden")
 """Stands for a text that the user's own rules could not be applied to."""
 
@@ -80,6 +81,18 @@ def _function(reference: str) -> Callable[[str], object]:
     return found  # type: ignore[no-any-return]
 
 
+def shortened(text: str, limit: int) -> str:
+    """`text`, redacted, in at most `limit` characters; a marker that the limit would cut in two goes as a whole."""
+    if len(text) <= limit:
+        return text
+    shown = cut(text, limit)
+    at = shown.rfind("[", 0, -1)
+    half = shown[at:-1]
+    if at >= 0 and "]" not in half and (half.startswith(_MARK) or _MARK.startswith(half)):
+        shown = shown[:at] + ELLIPSIS
+    return shown
+
+
 def redacted_beginning(text: str, limit: int) -> str:
     """At most `limit` characters of the redacted `text`; a cut one ends in an ellipsis.
 
@@ -87,9 +100,9 @@ def redacted_beginning(text: str, limit: int) -> str:
     """
     window = limit + 4096
     if len(text) <= window:
-        return cut(redact(text), limit)
+        return shortened(redact(text), limit)
     # The word that the window cuts is dropped with it: it may be half a secret.
-    return cut(redact(text[:window].rpartition(" ")[0]) + ELLIPSIS, limit)
+    return shortened(redact(text[:window].rpartition(" ")[0]) + ELLIPSIS, limit)
 
 
 def cleaned(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
@@ -131,6 +144,6 @@ _LEFT_OUT = {"failure_reason": "", "message": "", "provider_status_reason": None
 def _change(changes: dict[str, object], name: str, text: str | None, limit: int) -> None:
     if not text:
         return
-    shown = _LEFT_OUT[name] if name in _LEFT_OUT and not current().reason else cut(redact(text), limit)
+    shown = _LEFT_OUT[name] if name in _LEFT_OUT and not current().reason else shortened(redact(text), limit)
     if shown != text:
         changes[name] = shown

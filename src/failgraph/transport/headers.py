@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from failgraph import graph
-from failgraph.records import FailureEvent, FailureReport
-from failgraph.redaction import cleaned
+from failgraph.records import FailureEvent, FailureReport, SandboxFailureDetails
+from failgraph.redaction import cleaned, shortened
 from failgraph.reports import closed
-from failgraph.text import bounded_id, cut, well_formed
+from failgraph.text import bounded_id, well_formed
 
 REPORT: Final = "x-ng-failure-report"
 ACCEPT: Final = "x-ng-failure-accept"
@@ -29,6 +29,8 @@ SPANS: Final = "x-ng-failure-spans"
 _MAX_VALUE: Final = 65_536
 """Characters of a header that are looked at, and bytes that a compressed one may become."""
 _MAX_EVENTS: Final = 256
+_MAX_BITS: Final = 8192
+"""Of an exit code: Python turns no number of more than some 14,000 into text."""
 _CUTS: Final = (None, 200, 60)
 """To how many characters texts are cut, one after the other, before an event is left out."""
 _PLACE = re.compile(r"([^=,;|]{1,2048})=([0-9a-f]{16})")
@@ -73,7 +75,7 @@ def _order(report: FailureReport) -> Sequence[str]:
     """The ids by how much they matter: the own chain from the own failure down, then the newest."""
     chain = graph.chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id)
     own = set(chain)
-    return [*chain, *(key for key in reversed(report.events) if key not in own)]
+    return [*chain, *(key for key in reversed(report.events) if key not in own)][:_MAX_EVENTS]
 
 
 def _fitting(
@@ -90,6 +92,8 @@ def _fitting(
     spans = encode_spans({key: places[key] for key in events if key in places})
     used = _line(REPORT, "") + (_line(SPANS, spans) if spans else 0)
     text = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
+    if len(text) > _MAX_VALUE:
+        return None  # more than a reader inflates
     if used + len(text) > most:
         text = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
     return Told(told, text, spans or None) if used + len(text) <= most else None
@@ -106,17 +110,22 @@ def _line(name: str, value: str) -> int:
 
 
 def _shortened(event: FailureEvent, limit: int | None) -> FailureEvent:
-    if limit is None:
-        return event
+    """The event with texts of at most `limit` characters, and without an exit code that JSON cannot say."""
     changes: dict[str, object] = {}
-    if len(event.failure_reason) > limit:
-        changes["failure_reason"] = cut(event.failure_reason, limit)
     foreign, details = event.foreign_error, event.details
-    if foreign is not None and len(foreign.message) > limit:
-        changes["foreign_error"] = foreign.model_copy(update={"message": cut(foreign.message, limit)})
-    reason = getattr(details, "provider_status_reason", None)
-    if details is not None and reason is not None and len(reason) > limit:
-        changes["details"] = details.model_copy(update={"provider_status_reason": cut(reason, limit)})
+    if limit is not None and len(event.failure_reason) > limit:
+        changes["failure_reason"] = shortened(event.failure_reason, limit)
+    if limit is not None and foreign is not None and len(foreign.message) > limit:
+        changes["foreign_error"] = foreign.model_copy(update={"message": shortened(foreign.message, limit)})
+    if isinstance(details, SandboxFailureDetails):
+        inner: dict[str, object] = {}
+        reason, code = details.provider_status_reason, details.exit_code
+        if limit is not None and reason is not None and len(reason) > limit:
+            inner["provider_status_reason"] = shortened(reason, limit)
+        if code is not None and code.bit_length() > _MAX_BITS:
+            inner["exit_code"] = None
+        if inner:
+            changes["details"] = details.model_copy(update=inner)
     return event.model_copy(update=changes) if changes else event
 
 
@@ -131,12 +140,12 @@ def encode_spans(places: Mapping[str, Place]) -> str:
 def decode(value: str) -> FailureReport | None:
     """The report that a header holds, or None. An event that breaks the schema is mended or left out."""
     document = _document(value) if len(value) <= _MAX_VALUE else None
-    events = document.get("events") if isinstance(document, dict) else None
+    events = document.get("events", {}) if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(events, dict) or len(events) > _MAX_EVENTS:
         return None
     kept: dict[str, FailureEvent] = {}
     for key, fields in events.items():
-        event = cleaned(_id(key), fields) if isinstance(fields, dict) and key else None
+        event = cleaned(_id(key), fields) if isinstance(fields, dict) else None
         if event is not None:
             kept.setdefault(event.event_id, event)
     own = document.get("failure_id")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import fnmatch
 import hmac
 import ipaddress
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from failgraph.settings import current
 from failgraph.transport.headers import ACCEPT
 
-_FORWARDING: Final = frozenset(
-    (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via")
-)
-"""Headers that a proxy adds: whoever asks is not who sent them."""
+_FORWARDING: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip", b"via", b"true-client-ip", b"cf-connecting-ip")
+"""How headers begin that a proxy adds: whoever connects is not who asks."""
 _SUFFIXES: Final = (".internal", ".local", ".svc")
 _ASK: Final = "1"
+_NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)*")
+_NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -31,7 +32,9 @@ def asking(host: str) -> str | None:
 
 def is_peer(host: str) -> bool:
     """Whether `host`, a name or an address without port, is a server of the same fleet."""
-    name = host.strip("[]").rstrip(".").lower()
+    name = host.removesuffix(".").lower()
+    if name.startswith("[") and name.endswith("]"):
+        name = name[1:-1]
     if not name:
         return False
     address, patterns = _address(name), current().peers
@@ -39,7 +42,9 @@ def is_peer(host: str) -> bool:
         return any(_matches(name, address, pattern) for pattern in patterns)
     if address is not None:
         return address.is_loopback or address.is_private
-    return "." not in name or name.endswith(_SUFFIXES)
+    # A last label that is a number makes an address of it, which other parsers read and this one does not.
+    is_name = _NAME.fullmatch(name) is not None and _NUMBER.fullmatch(name.rpartition(".")[2]) is None
+    return is_name and ("." not in name or name.endswith(_SUFFIXES))
 
 
 def is_told(headers: Iterable[tuple[bytes, bytes]], client: str | None) -> bool:
@@ -49,13 +54,16 @@ def is_told(headers: Iterable[tuple[bytes, bytes]], client: str | None) -> bool:
         lowered = name.lower()
         if lowered == ACCEPT.encode():
             asked = value.strip()
-        forwarded = forwarded or lowered in _FORWARDING
+        forwarded = forwarded or lowered.startswith(_FORWARDING)
     if asked is None or settings.reply == "never":
         return False
-    if settings.reply == "always":
+    token = settings.peer_token
+    if token is not None and hmac.compare_digest(asked, token.encode()):
         return True
-    if settings.peer_token is not None:
-        return hmac.compare_digest(asked, settings.peer_token.encode())
+    if asked != _ASK.encode():
+        return False
+    if token is not None or settings.reply == "always":
+        return settings.reply == "always"
     address = _address(client or "")
     return not forwarded and address is not None and (address.is_loopback or address.is_private)
 

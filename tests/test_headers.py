@@ -1,0 +1,1227 @@
+"""Reply headers: a report within its budget and back, and what is made of values that others wrote."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import tracemalloc
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
+
+from failgraph import FailureBoundary, FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
+from failgraph.kinds import REGISTERED
+from failgraph.redaction import redacted
+from failgraph.transport.headers import (
+    REPORT,
+    SPANS,
+    Place,
+    Told,
+    decode,
+    decode_spans,
+    encode,
+    encode_spans,
+    size,
+)
+from redaction_corpus import SECRETS
+
+LAX = hypothesis_settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+INFLATED = 65_536
+"""The contract's 64 KiB."""
+EMPTY = FailureReport()
+NOTHING_FITS = FailureReport(omitted=True)
+
+
+# --- reports and the lengths of what is sent
+
+
+def prose(seed: int, length: int) -> str:
+    """Words that hardly compress and that nobody takes for a secret."""
+    drawn = random.Random(seed)
+    words = ("".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 7))) for _ in range(length))
+    return " ".join(words)[:length]
+
+
+def one(event_id: str = "e1", **fields: Any) -> FailureEvent:
+    """A small event of the given fields."""
+    return FailureEvent(**{"event_id": event_id, "failure_kind": "judge_failed", "boundary": "agent", **fields})
+
+
+def report_of(*events: FailureEvent, **fields: Any) -> FailureReport:
+    """A report of the events, in their order."""
+    return FailureReport(events={event.event_id: event for event in events}, **fields)
+
+
+def chain_of(length: int, *, prefix: str = "e", reason: int = 0) -> list[FailureEvent]:
+    """A chain, its root first; the last is the outermost."""
+    return [
+        one(
+            f"{prefix}{number}",
+            cause_id=f"{prefix}{number - 1}" if number else None,
+            failure_reason=prose(number, reason) if reason else "",
+        )
+        for number in range(length)
+    ]
+
+
+def plain(report: FailureReport) -> str:
+    """Its compact ASCII JSON."""
+    return json.dumps(report.model_dump(mode="json"), separators=(",", ":"), ensure_ascii=True)
+
+
+def lines(told: Told) -> int:
+    """Bytes of both lines of reply head, as a server writes them."""
+    head = f"{REPORT}: {told.report_value}\r\n"
+    if told.spans_value is not None:
+        head += f"{SPANS}: {told.spans_value}\r\n"
+    return len(head.encode())
+
+
+def texts_of(event: FailureEvent) -> list[str]:
+    """The texts that may be cut."""
+    foreign, details = event.foreign_error, event.details
+    reason = details.provider_status_reason if isinstance(details, SandboxFailureDetails) else None
+    return [event.failure_reason, foreign.message if foreign is not None else "", reason or ""]
+
+
+def without_texts(event: FailureEvent) -> dict[str, Any]:
+    """What must never change but by its cause."""
+    fields = event.model_dump(mode="json")
+    for holder, name in ((fields, "failure_reason"), (fields.get("foreign_error"), "message")):
+        if holder is not None:
+            holder.pop(name, None)
+    fields.get("details", {}).pop("provider_status_reason", None)
+    fields.pop("cause_id", None)
+    return fields
+
+
+def order_of(report: FailureReport) -> list[str]:
+    """The contract's order: the own chain from the own failure downwards, then the newest."""
+    own, here = [], report.failure_id
+    while here is not None:
+        own.append(here)
+        here = report.events[here].cause_id
+    return own + [key for key in reversed(list(report.events)) if key not in own]
+
+
+IDS = st.one_of(
+    st.text(min_size=1, max_size=40),
+    st.sampled_from(
+        ["\x00", "i" * 128, "😀" * 128, "a=b,c;d|e%f g", "=", ",", ";", "|", "%", " ", "%3D", "a:b", "e+1"]
+    ),
+)
+TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["", "a" * 2000, "é" * 300, "😀" * 100, "\x00" * 100, "\x1b\r\n\t\x7f", '"\\', "x" * 60, "x" * 61]),
+    st.builds(prose, st.integers(0, 99), st.sampled_from([60, 61, 200, 201, 2000])),
+)
+NAMES = st.text(max_size=30) | st.just("ñ" * 256)
+STATUS = st.none() | st.sampled_from([100, 404, 599])
+EXIT_CODES = st.none() | st.integers() | st.sampled_from([0, -9, 2**63, -(2**70), 10**300])
+FOREIGN = st.fixed_dictionaries(
+    {"exception_type": st.text(min_size=1, max_size=256), "message": TEXTS, "http_status": STATUS}
+)
+SANDBOX = st.builds(
+    SandboxFailureDetails,
+    provider=st.none() | NAMES,
+    sandbox_id=st.none() | NAMES,
+    execution_id=st.none() | NAMES,
+    exit_code=EXIT_CODES,
+    provider_status_reason=st.none() | TEXTS,
+)
+MODEL = st.builds(
+    ModelFailureDetails, provider_request_id=st.none() | NAMES, request_upload_complete=st.none() | st.booleans()
+)
+KINDS = st.sampled_from(sorted(REGISTERED)) | st.text(min_size=1, max_size=30) | st.just("my_server:odd_kind")
+
+
+@st.composite
+def events(draw: st.DrawFn, event_id: str, cause_id: str | None) -> FailureEvent:
+    """Any event as it leaves a process: valid, and its texts redacted."""
+    boundary = draw(st.sampled_from(FailureBoundary))
+    details = {FailureBoundary.SANDBOX: SANDBOX, FailureBoundary.MODEL: MODEL}.get(boundary, st.none())
+    event = FailureEvent(
+        event_id=event_id,
+        failure_kind=draw(KINDS),
+        boundary=boundary,
+        failure_reason=draw(TEXTS),
+        exception_type=draw(st.none() | NAMES),
+        http_status=draw(STATUS),
+        stage=draw(st.none() | st.sampled_from(["admission", "seed", "agent", "verification", "cleanup"])),
+        operation=draw(st.none() | NAMES),
+        operation_id=draw(st.none() | st.text(max_size=128)),
+        attempt_id=draw(st.none() | st.text(max_size=128)),
+        cause_id=cause_id,
+        foreign_error=draw(st.none() | FOREIGN),
+        details=draw(st.none() | details),
+    )
+    return redacted(event)
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> FailureReport:
+    """Any report, whose JSON is below 64 KiB: causes form any forest, in any order."""
+    keys = draw(st.lists(IDS, unique=True, max_size=4))
+    made: dict[str, FailureEvent] = {}
+    for key in keys:
+        made[key] = draw(events(key, draw(st.none() | st.sampled_from(list(made))) if made else None))
+    return FailureReport(
+        events={key: made[key] for key in draw(st.permutations(keys))},
+        failure_id=draw(st.none() | st.sampled_from(keys)) if keys else None,
+        omitted=draw(st.booleans()),
+    )
+
+
+@st.composite
+def placed(draw: st.DrawFn) -> tuple[FailureReport, dict[str, Place]]:
+    """A report and where some of its events, and one that it does not hold, were recorded."""
+    report = draw(reports())
+    keys = draw(st.lists(st.sampled_from([*report.events, "of nobody"]), unique=True))
+    return report, {key: draw(PLACES) for key in keys}
+
+
+TRACES = st.sampled_from([1, 2**64, 2**128 - 1]) | st.integers(1, 2**128 - 1)
+SPAN_IDS = st.sampled_from([1, 2**64 - 1]) | st.integers(1, 2**64 - 1)
+PLACES = st.builds(Place, TRACES, SPAN_IDS)
+BUDGETS = st.sampled_from([60, 90, 150, 256, 400, 700, 1024, 1500, 2000, 3072, 8190, 65_536]) | st.integers(0, 4000)
+SENT = (placed(), BUDGETS)
+LONG = report_of(*chain_of(3, reason=2000), failure_id="e2")
+
+
+# --- encoding: laws
+
+
+@LAX
+@given(*SENT)
+@example((EMPTY, {}), 3072)
+@example((NOTHING_FITS, {}), 3072)
+@example((report_of(one(boundary="sandbox", details={})), {}), 3072)
+@example((report_of(one(boundary="model", details={})), {}), 3072)
+@example((report_of(*(one(f"e{number}") for number in range(256)), failure_id="e7"), {}), 65_536)
+@example((LONG, {}), 600)
+def test_what_is_sent_comes_back(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """decode(encode(report).report_value) is the report as it was sent, in its order; and the spans come back too."""
+    told = encode(*sent, most)
+    if told is None:
+        return
+    back = decode(told.report_value)
+    assert back == told.report
+    assert list(back.events) == list(told.report.events)
+    places = {key: place for key, place in sent[1].items() if key in told.report.events}
+    assert decode_spans(told.spans_value or "") == places
+    assert (told.spans_value is None) is (not places)
+
+
+@LAX
+@given(*SENT)
+@example((LONG, {"e0": Place(1, 1), "e1": Place(2, 1)}), 3072)
+def test_the_budget_is_never_exceeded(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """Both lines together, with names, separators and line ends, take no more than they may, and `size` says so."""
+    told = encode(*sent, most)
+    if told is not None:
+        assert lines(told) <= most
+        assert size(told) == lines(told)
+
+
+@LAX
+@given(*SENT)
+@example(
+    (report_of(one("\r\n", failure_kind="\x7f\x00é", failure_reason="\r\nX-Other: 1")), {"\r\n": Place(1, 1)}), 3072
+)
+def test_values_are_printable_ascii(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """No value holds a line end, a control character or anything beyond ASCII, and none begins or ends in a space."""
+    told = encode(*sent, most)
+    for value in (told.report_value, told.spans_value) if told is not None else ():
+        if value is not None:
+            assert all(" " <= char <= "~" for char in value)
+            assert value
+            assert value == value.strip()
+
+
+@LAX
+@given(*SENT)
+def test_json_while_it_fits(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """The value is compact JSON of what is sent; only where that does not fit, base64url of its zlib form."""
+    told = encode(*sent, most)
+    if told is None:
+        return
+    text = plain(told.report)
+    if told.report_value.startswith("{"):
+        assert told.report_value == text
+    else:
+        assert lines(told) - len(told.report_value) + len(text) > most
+        assert set(told.report_value) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=")
+        packed = base64.urlsafe_b64decode(told.report_value + "=" * (-len(told.report_value) % 4))
+        assert zlib.decompress(packed).decode() == text
+
+
+@LAX
+@given(*SENT)
+@example((LONG, {}), 3072)
+@example((LONG, {}), 700)
+@example((LONG, {}), 200)
+def test_what_is_left_out(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """What stays is a beginning of the contract's order, in the report's own order; only texts and causes change.
+
+    Texts are whole, or at most 200 characters, or 60; where an event is missing none has more than 60.
+    """
+    report, places = sent
+    told = encode(report, places, most)
+    if told is None:
+        return
+    kept = told.report.events
+    assert set(kept) == set(order_of(report)[: len(kept)])
+    assert list(kept) == [key for key in report.events if key in kept]
+    for key, event in kept.items():
+        was = report.events[key]
+        assert without_texts(event) == without_texts(was)
+        assert event.cause_id == (was.cause_id if was.cause_id in kept else None)
+    missing = len(kept) < len(report.events)
+    pairs = [
+        pair for key, event in kept.items() for pair in zip(texts_of(report.events[key]), texts_of(event), strict=True)
+    ]
+    fits = [all(now == shortened(was, limit) for was, now in pairs) for limit in (2000, 200, 60)]
+    assert fits[2] if missing else any(fits)
+    assert told.report.omitted is (report.omitted or missing)
+    assert told.report.failure_id == (report.failure_id if report.failure_id in kept else None)
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text in at most `limit` characters, a cut one ending in an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@LAX
+@given(*SENT)
+def test_what_is_sent_is_a_valid_report(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """It passes the strict schema, as that of Gym does: no cause and no own failure that it does not hold."""
+    told = encode(*sent, most)
+    if told is not None:
+        assert FailureReport.model_validate(json.loads(plain(told.report))) == told.report
+
+
+@LAX
+@given(*SENT)
+def test_the_input_is_left_alone(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+    """Neither the report nor the places change, whatever was cut or left out."""
+    report, places = sent
+    before, places_before = report.model_copy(deep=True), dict(places)
+    encode(report, places, most)
+    assert report == before
+    assert list(report.events) == list(before.events)
+    assert places == places_before
+
+
+@LAX
+@given(placed(), st.integers(0, 3000), st.integers(0, 3000))
+def test_more_room_never_says_less(sent: tuple[FailureReport, Mapping[str, Place]], first: int, second: int) -> None:
+    """With more bytes no event is missing that was sent with fewer."""
+    little, much = (encode(*sent, most) for most in sorted((first, second)))
+    if little is not None:
+        assert much is not None
+        assert set(little.report.events) <= set(much.report.events)
+
+
+# --- encoding: what it does by example
+
+
+def test_every_field_is_in_the_value() -> None:
+    """The value is the documented schema: an event under its id, which it does not repeat, and no nulls."""
+    event = one(
+        "e2",
+        boundary="sandbox",
+        failure_reason="the sandbox died",
+        exception_type="SandboxDied",
+        http_status=502,
+        stage="agent",
+        operation="exec",
+        operation_id="op-1",
+        attempt_id="try-2",
+        cause_id="e1",
+        foreign_error={"exception_type": "OSError", "message": "gone", "http_status": 410},
+        details={"provider": "docker", "sandbox_id": "sb", "execution_id": "ex", "exit_code": -9},
+    )
+    report = report_of(one("e1"), event, failure_id="e2")
+    value = encode(report, {}, 3072).report_value
+    assert json.loads(value) == {
+        "events": {
+            "e1": {"failure_kind": "judge_failed", "boundary": "agent", "failure_reason": ""},
+            "e2": {
+                "failure_kind": "judge_failed",
+                "boundary": "sandbox",
+                "failure_reason": "the sandbox died",
+                "exception_type": "SandboxDied",
+                "http_status": 502,
+                "stage": "agent",
+                "operation": "exec",
+                "operation_id": "op-1",
+                "attempt_id": "try-2",
+                "cause_id": "e1",
+                "foreign_error": {"exception_type": "OSError", "message": "gone", "http_status": 410},
+                "details": {"provider": "docker", "sandbox_id": "sb", "execution_id": "ex", "exit_code": -9},
+            },
+        },
+        "failure_id": "e2",
+        "omitted": False,
+    }
+
+
+def test_to_the_byte() -> None:
+    """Plain JSON is sent at exactly its size; with a byte less it is compressed, and nothing is cut for that."""
+    report = report_of(one(failure_reason="a" * 300), failure_id="e1")
+    places = {"e1": Place(1, 2)}
+    exact = lines(Told(report, plain(report), encode_spans(places)))
+    assert encode(report, places, exact).report_value == plain(report)
+    less = encode(report, places, exact - 1)
+    assert not less.report_value.startswith("{")
+    assert less.report == report
+
+
+@pytest.mark.parametrize("limit", [200, 60])
+@pytest.mark.parametrize("field", ["failure_reason", "provider_status_reason", "message"])
+def test_texts_are_cut_before_an_event_is_left_out(field: str, limit: int) -> None:
+    """Each of the three texts is cut to 200, then to 60 characters, ending in an ellipsis; `omitted` stays false."""
+
+    def made(text: str, number: int) -> FailureEvent:
+        fields: dict[str, Any] = {
+            "failure_reason": {"failure_reason": text},
+            "provider_status_reason": {"boundary": "sandbox", "details": {"provider_status_reason": text}},
+            "message": {"foreign_error": {"exception_type": "E", "message": text}},
+        }[field]
+        return one(f"e{number}", **fields)
+
+    long = [prose(number, 2000) for number in range(3)]
+    report = report_of(*(made(text, number) for number, text in enumerate(long)), failure_id="e2")
+    cut = report_of(*(made(text[: limit - 1] + "…", number) for number, text in enumerate(long)), failure_id="e2")
+    most = lines(Told(cut, plain(cut), None))
+    told = encode(report, {}, most)
+    assert told.report == cut
+    assert told.report.omitted is False
+    assert [len(max(texts_of(event), key=len)) for event in told.report.events.values()] == [limit] * 3
+
+
+def test_other_texts_are_never_cut() -> None:
+    """Kinds, names and ids are whole or their event is not there."""
+    event = one(operation=prose(1, 256), exception_type=prose(2, 256), operation_id="o" * 128, failure_kind="k" * 300)
+    whole = encode(report_of(event), {}, 3072)
+    assert whole.report.events["e1"] == event
+    assert encode(report_of(event), {}, 400).report == NOTHING_FITS
+
+
+def test_the_own_chain_stays_longest() -> None:
+    """From the own failure downwards, and nothing else before all of it; where it ends, no cause is named."""
+    own, other = chain_of(8, prefix="own", reason=60), chain_of(8, prefix="other", reason=60)
+    report = report_of(*own, *other, failure_id="own7")
+    counts = set()
+    for most in range(100, 1600, 5):
+        told = encode(report, {}, most)
+        kept = told.report.events
+        counts.add(len(kept))
+        expected = [f"own{number}" for number in range(7, -1, -1)] + [f"other{number}" for number in range(7, -1, -1)]
+        assert set(kept) == set(expected[: len(kept)])
+        if 0 < len(kept) < 8:
+            assert told.report.failure_id == "own7"
+            assert kept[f"own{8 - len(kept)}"].cause_id is None
+    assert counts == set(range(max(counts) + 1))
+    assert max(counts) > 10
+
+
+def test_without_an_own_failure_the_newest_stay() -> None:
+    """The last events of the report are kept: it lists them in the order in which they were recorded."""
+    report = report_of(*(one(f"e{number}", failure_reason=prose(number, 60)) for number in range(9)))
+    told = encode(report, {}, 500)
+    kept = list(told.report.events)
+    assert 0 < len(kept) < 9
+    assert kept == [f"e{number}" for number in range(9 - len(kept), 9)]
+    assert told.report.omitted
+
+
+def test_a_cause_outside_is_cleared_and_the_event_kept() -> None:
+    """An event whose cause did not fit stays without one, and the report says that events are missing."""
+    effect, cause = one("effect", cause_id="cause"), one("cause", failure_kind=prose(1, 3000))
+    told = encode(report_of(cause, effect, failure_id="effect"), {}, 300)
+    assert told.report == report_of(one("effect"), failure_id="effect", omitted=True)
+
+
+def test_an_own_failure_that_does_not_fit_is_not_named() -> None:
+    """Then `failure_id` is null, and `omitted` says why."""
+    told = encode(report_of(one("small"), one("own", failure_kind=prose(1, 3000)), failure_id="own"), {}, 300)
+    assert told.report.failure_id is None
+    assert told.report.omitted
+    assert "own" not in told.report.events
+    assert "failure_id" not in json.loads(told.report_value)
+
+
+def test_omitted_is_carried_over() -> None:
+    """What was missing before is still missing, also where everything fits."""
+    told = encode(report_of(one(), omitted=True), {}, 3072)
+    assert told.report.omitted
+    assert list(told.report.events) == ["e1"]
+    assert json.loads(told.report_value)["omitted"] is True
+
+
+def test_nothing_fits() -> None:
+    """An empty report says that events are missing; where not even that fits there is none."""
+    report = report_of(one(failure_kind=prose(1, 300)), failure_id="e1")
+    places = {"e1": Place(1, 1)}
+    least = lines(Told(NOTHING_FITS, plain(NOTHING_FITS), None))
+    told = encode(report, places, least)
+    assert told == Told(NOTHING_FITS, '{"events":{},"omitted":true}', None)
+    assert lines(told) == least
+    assert encode(report, places, 10) is None
+    assert encode(report, places, 0) is None
+    assert encode(report, places, -1) is None
+
+
+def test_spans_go_with_their_events() -> None:
+    """Only events that are sent have a place, and the room for it is counted with theirs."""
+    made = chain_of(12, reason=60)
+    report = report_of(*made, failure_id="e11")
+    places = {event.event_id: Place(2**127 + number, number + 1) for number, event in enumerate(made)}
+    for most in range(300, 1600, 50):
+        told = encode(report, places, most)
+        assert lines(told) <= most
+        assert decode_spans(told.spans_value or "") == {key: places[key] for key in told.report.events}
+
+
+SIMILAR = [
+    report_of(*(one(f"e{number}", failure_reason="the same long answer " * 95) for number in range(40))),
+    report_of(
+        *(one(f"e{number}", foreign_error={"exception_type": "E", "message": "x" * 2000}) for number in range(256))
+    ),
+    report_of(*(one(f"e{number}", failure_reason="\x00" * 2000) for number in range(6))),
+]
+
+
+@pytest.mark.parametrize("report", SIMILAR, ids=["retries", "messages", "controls"])
+def test_what_compresses_well_can_be_read_too(report: FailureReport) -> None:
+    """What is sent is within the bounds of whoever reads it, however well it compresses."""
+    told = encode(report, {}, 3072)
+    assert len(plain(told.report)) <= INFLATED
+    assert decode(told.report_value) == told.report
+
+
+@pytest.mark.parametrize("most", [3072, 65_536])
+def test_many_events_can_be_read_too(most: int) -> None:
+    """What is sent has no more events than a reader takes, and says that some are missing."""
+    told = encode(report_of(*(one(f"e{number}") for number in range(300)), failure_id="e3"), {}, most)
+    assert len(told.report.events) <= 256
+    assert told.report.omitted
+    assert decode(told.report_value) == told.report
+
+
+@pytest.mark.parametrize("code", [10**5000, -(10**5000)], ids=["plus", "minus"])
+def test_a_number_of_5000_digits_costs_no_report(code: int) -> None:
+    """An exit code longer than Python prints, which the schema and the span event take, does not make it raise."""
+    report = report_of(one("e0"), one(boundary="sandbox", details={"exit_code": code}), failure_id="e0")
+    told = encode(report, {}, 65_536)
+    assert "e0" in told.report.events
+
+
+def test_an_empty_id_comes_back() -> None:
+    """An event whose id is empty is one of the report like any other; it has no place."""
+    told = encode(report_of(one(""), failure_id=""), {"": Place(1, 1)}, 3072)
+    assert decode(told.report_value) == told.report
+    assert decode_spans(told.spans_value) == {}
+
+
+def test_a_cut_through_a_marker_comes_back() -> None:
+    """What was redacted and then cut is read as it was sent."""
+    reason = prose(1, 36) + " Authorization: [redacted:credentials] " + prose(2, 1900)
+    event = one(failure_reason=reason)
+    assert redacted(event) == event
+    cut = report_of(one(failure_reason=reason[:59] + "…"))
+    told = encode(report_of(event), {}, lines(Told(cut, plain(cut), None)))
+    (sent,) = told.report.events.values()
+    assert sent.failure_reason == reason[: reason.index("[")] + "…"
+    assert decode(told.report_value) == told.report
+
+
+# --- decoding: the forms
+
+
+FIELDS = {"failure_kind": "judge_failed", "boundary": "agent", "failure_reason": "né"}
+DOCUMENT = {"events": {"e1": FIELDS, "e2": {**FIELDS, "cause_id": "e1"}}, "failure_id": "e2", "omitted": False}
+READ = FailureReport.model_validate(DOCUMENT)
+
+
+def packed(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode()
+
+
+def document(text: str | bytes | object) -> bytes:
+    return text.encode() if isinstance(text, str) else json.dumps(text).encode()
+
+
+FORMS = {
+    "zlib": zlib.compress,
+    "stored": lambda data: zlib.compress(data, 0),
+    "gzip": gzip.compress,
+    "plain": bytes,
+}
+
+
+@pytest.mark.parametrize("alphabet", [base64.b64encode, base64.urlsafe_b64encode], ids=["base64", "base64url"])
+@pytest.mark.parametrize("padding", ["=", "", "==="], ids=["padded", "unpadded", "overpadded"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("spaces", range(3))
+def test_each_form_is_read(alphabet: Any, padding: str, form: str, spaces: int) -> None:
+    """Base64 or base64url of JSON, of its zlib and of its gzip form; with the padding, without, or with more."""
+    value = alphabet(FORMS[form](document(DOCUMENT) + b" " * spaces)).decode()
+    if padding != "=":
+        value = value.rstrip("=") + padding
+    assert decode(value) == READ
+
+
+@pytest.mark.parametrize("alphabet", [base64.b64encode, base64.urlsafe_b64encode], ids=["base64", "base64url"])
+def test_both_alphabets_hold_what_differs(alphabet: Any) -> None:
+    """A value in which the two alphabets really differ is read in both."""
+    text = json.dumps({"events": {"ÿÿ>>??~~~" * 3: FIELDS}}, ensure_ascii=False)
+    value = alphabet(text.encode()).decode()
+    assert set(value) & set("+/-_")
+    assert list(decode(value).events) == ["ÿÿ>>??~~~" * 3]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("around", ["", " ", "\t \r\n"])
+def test_plain_json_is_read(indent: int | None, ascii_only: bool, around: str) -> None:
+    """However it is laid out, and with white space around it."""
+    assert decode(around + json.dumps(DOCUMENT, indent=indent, ensure_ascii=ascii_only) + around) == READ
+
+
+def test_an_event_may_repeat_its_id() -> None:
+    """Events are read with and without the id that keys them; the key wins, as it is what causes name."""
+    for own in ({}, {"event_id": "e1"}, {"event_id": "other"}, {"event_id": None}, {"event_id": 7}):
+        found = decode(json.dumps({"events": {"e1": {**FIELDS, **own}}}))
+        assert found == report_of(one("e1", failure_reason="né"))
+
+
+def test_nulls_are_absent() -> None:
+    """A writer that sends nulls is read as one that leaves the fields out."""
+    nulls = dict.fromkeys(set(FailureEvent.model_fields) - set(FIELDS))
+    value = json.dumps({"events": {"e1": {**FIELDS, **nulls}}, "failure_id": None, "omitted": None})
+    assert decode(value) == report_of(one("e1", failure_reason="né"))
+    inner = {
+        "boundary": "sandbox",
+        "details": dict.fromkeys(SandboxFailureDetails.model_fields),
+        "foreign_error": {"exception_type": "E", "message": "m", "http_status": None},
+    }
+    (event,) = decode(json.dumps({"events": {"e1": {**FIELDS, **inner}}})).events.values()
+    assert event.details == SandboxFailureDetails()
+    assert event.foreign_error.http_status is None
+
+
+@pytest.mark.parametrize("value", ['{"omitted":true}', '{"failure_id":null,"omitted":true}'])
+def test_a_report_without_events_is_one(value: str) -> None:
+    """Absent stays absent: a report of which only `omitted` is said is valid by the schema, and is read."""
+    assert FailureReport.model_validate_json(value) == NOTHING_FITS
+    assert decode(value) == NOTHING_FITS
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        " ",
+        "=",
+        "====",
+        "null",
+        "[]",
+        "1",
+        '"x"',
+        "true",
+        "{}{}",
+        "{",
+        '{"events":{}',
+        '{"events":[]}',
+        '{"events":null}',
+        '{"events":"x"}',
+        '{"events":7}',
+        '{"events":{}}x',
+        "{'events':{}}",
+        "not a report",
+        "é",
+        "\x00",
+        "\ud800",
+        "A",
+        "AAAAA",
+        "AA AA",
+        "AA\nAA",
+        packed(b"[]"),
+        packed(b"not json"),
+        packed(b"{"),
+        packed(zlib.compress(b"")),
+        packed(zlib.compress(b"[1]")),
+        packed(zlib.compress(b"\xff\xfe")),
+        packed(zlib.compress(b'"\\ud800"')),
+        packed(b'{"events":{}}') + "=A",
+        packed(document(DOCUMENT)) + "*",
+        packed(b'{"events":{}}\xff'),
+        packed(zlib.compressobj(wbits=-15).compress(b"{}")),
+        '{"events":{"e":' + "9" * 5000 + "}}",
+        "9" * 60_000,
+    ],
+)
+def test_what_is_no_report_is_none(value: str) -> None:
+    """Another document, another encoding, half of one: None."""
+    assert decode(value) is None
+
+
+# --- decoding: damage in events
+
+
+@pytest.mark.parametrize("kind", ["_OTHER", "My Kind!", "päng", "server:odd_kind", "x" * 3000, "\x00"])
+def test_an_unknown_kind_is_kept(kind: str) -> None:
+    """Any kind that is not empty is kept as it is."""
+    assert decode(json.dumps({"events": {"e1": {**FIELDS, "failure_kind": kind}}})).events["e1"].failure_kind == kind
+
+
+@pytest.mark.parametrize("kind", [{}, {"failure_kind": ""}, {"failure_kind": None}])
+def test_a_kind_that_is_missing_is_other(kind: dict[str, Any]) -> None:
+    """The failure is not lost for it."""
+    assert decode(json.dumps({"events": {"e1": {"boundary": "agent", **kind}}})).events["e1"].failure_kind == "_OTHER"
+
+
+def test_unknown_fields_are_left_out() -> None:
+    """A newer writer's fields, of the report, an event or its parts, cost nothing else."""
+    fields = {
+        **FIELDS,
+        "boundary": "sandbox",
+        "newer": {"x": [1]},
+        "details": {"exit_code": 1, "newer": 2},
+        "foreign_error": {"exception_type": "E", "message": "m", "newer": None, "newest": []},
+    }
+    found = decode(json.dumps({"events": {"e1": fields}, "version": 9}))
+    parts = {"details": {"exit_code": 1}, "foreign_error": {"exception_type": "E", "message": "m"}}
+    assert found == report_of(one("e1", boundary="sandbox", failure_reason="né", **parts))
+
+
+WRONG: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    600,
+    1.5,
+    1e400,
+    10**4000,
+    "",
+    "x",
+    "\ud800",
+    "x" * 5000,
+    [],
+    [[]],
+    {},
+    {"x": {}},
+]
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: ascii(value)[:12])
+@pytest.mark.parametrize("field", [name for name in FailureEvent.model_fields if name != "boundary"])
+@pytest.mark.parametrize("boundary", ["agent", "sandbox", "model"])
+def test_a_field_of_the_wrong_type_costs_no_event(field: str, value: Any, boundary: str) -> None:
+    """It is mended or left out; the event stays, valid, and so does the report."""
+    found = decode(json.dumps({"events": {"e1": {**FIELDS, "boundary": boundary, field: value}, "e2": FIELDS}}))
+    assert list(found.events) == ["e1", "e2"]
+    assert found.events["e2"] == one("e2", failure_reason="né")
+    assert FailureReport.model_validate(found.model_dump()) == found
+    assert found.events["e1"].boundary.value == boundary
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: ascii(value)[:12])
+@pytest.mark.parametrize(
+    ("boundary", "part", "field"),
+    [
+        *[("sandbox", "details", name) for name in SandboxFailureDetails.model_fields],
+        *[("model", "details", name) for name in ModelFailureDetails.model_fields],
+        *[("agent", "foreign_error", name) for name in ("exception_type", "message", "http_status")],
+    ],
+)
+def test_a_part_of_the_wrong_type_costs_no_event(boundary: str, part: str, field: str, value: Any) -> None:
+    """The same within details and a foreign error."""
+    whole = {"exception_type": "E", "message": "m"} if part == "foreign_error" else {}
+    found = decode(json.dumps({"events": {"e1": {**FIELDS, "boundary": boundary, part: {**whole, field: value}}}}))
+    assert list(found.events) == ["e1"]
+    assert FailureReport.model_validate(found.model_dump()) == found
+
+
+@pytest.mark.parametrize("value", [None, True, 7, "x", [], [1]])
+def test_an_event_that_is_none_is_missing(value: Any) -> None:
+    """What is no object is left out, and `omitted` says that something is missing."""
+    found = decode(json.dumps({"events": {"bad": value, "e1": FIELDS}, "failure_id": "e1"}))
+    assert found == report_of(one("e1", failure_reason="né"), failure_id="e1", omitted=True)
+
+
+@pytest.mark.parametrize("boundary", [{}, *({"boundary": value} for value in (None, "", "moon", "AGENT", 1, [], {}))])
+def test_an_event_without_a_boundary_is_missing(boundary: dict[str, Any]) -> None:
+    """Who observed it is unknown, so it is no event; what names it as its cause names none."""
+    fields = {"failure_kind": "judge_failed", **boundary}
+    found = decode(json.dumps({"events": {"bad": fields, "e1": {**FIELDS, "cause_id": "bad"}}, "failure_id": "bad"}))
+    assert found == report_of(one("e1", failure_reason="né"), omitted=True)
+
+
+def test_details_on_a_boundary_without_them_are_left_out() -> None:
+    """Only sandbox and model have details; the event stays."""
+    found = decode(json.dumps({"events": {"e1": {**FIELDS, "details": {"exit_code": 1}}}}))
+    assert found == report_of(one("e1", failure_reason="né"))
+
+
+@pytest.mark.parametrize(
+    ("own", "omitted"),
+    [
+        ("gone", True),
+        ("", True),
+        ("x" * 4000, True),
+        (None, False),
+        (7, False),
+        ([], False),
+        ({}, False),
+        (True, False),
+    ],
+)
+def test_an_own_failure_that_names_nothing_is_null(own: Any, omitted: bool) -> None:
+    """An id that no event has means that one is missing; what is no id means nothing."""
+    found = decode(json.dumps({"events": {"e1": FIELDS}, "failure_id": own}))
+    assert found == report_of(one("e1", failure_reason="né"), omitted=omitted)
+
+
+@pytest.mark.parametrize(("omitted", "read"), [(True, True), (False, False), (1, False), ("true", False), ([], False)])
+def test_omitted_is_what_is_said(omitted: Any, read: bool) -> None:
+    """Only the boolean true says it."""
+    assert decode(json.dumps({"events": {}, "omitted": omitted})).omitted is read
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 200])
+def test_a_ring_of_causes_is_opened(length: int) -> None:
+    """One edge of it goes, and all events stay; an own failure in it too."""
+    ring = {f"e{number}": {**FIELDS, "cause_id": f"e{(number + 1) % length}"} for number in range(length)}
+    found = decode(json.dumps({"events": ring, "failure_id": "e0"}))
+    assert list(found.events) == list(ring)
+    assert found.failure_id == "e0"
+    assert sum(event.cause_id is None for event in found.events.values()) == 1
+    assert not found.omitted
+
+
+def test_a_cause_outside_is_cleared() -> None:
+    """A cause that is not in the report is not named."""
+    found = decode(json.dumps({"events": {"e1": {**FIELDS, "cause_id": "gone"}}}))
+    assert found.events["e1"].cause_id is None
+
+
+def test_long_ids_still_meet() -> None:
+    """An id too long to be named becomes a short one, everywhere the same."""
+    first, second = "😀" * 500 + "a", "😀" * 500 + "b"
+    written = {first: FIELDS, second: {**FIELDS, "cause_id": first}}
+    found = decode(json.dumps({"events": written, "failure_id": second}))
+    (cause, _), (effect, event) = found.events.items()
+    assert max(len(cause), len(effect)) <= 128
+    assert (event.cause_id, found.failure_id, found.omitted) == (cause, effect, False)
+    places = decode_spans(encode_spans({"x" * 500: Place(1, 1)}))
+    assert list(places) == list(decode(json.dumps({"events": {"x" * 500: FIELDS}})).events)
+
+
+def test_lone_surrogates_are_written_out() -> None:
+    """JSON can hold what UTF-8 cannot: in ids and texts it becomes readable, and causes still meet."""
+    odd = "a\ud800b"
+    fields = {
+        **FIELDS,
+        "failure_kind": odd,
+        "failure_reason": odd,
+        "operation": odd,
+        "cause_id": odd,
+        "operation_id": odd,
+    }
+    found = decode(json.dumps({"events": {odd: FIELDS, "e1": fields}, "failure_id": odd}))
+    assert list(found.events) == ["a\\ud800b", "e1"]
+    event = found.events["e1"]
+    texts = (event.failure_kind, event.failure_reason, event.operation, event.operation_id, event.cause_id)
+    assert {*texts, found.failure_id} == {"a\\ud800b"}
+    found.model_dump_json().encode()
+
+
+def test_nul_is_text() -> None:
+    """It is kept, in ids and in texts."""
+    found = decode(json.dumps({"events": {"\x00": {**FIELDS, "failure_reason": "a\x00b"}}, "failure_id": "\x00"}))
+    assert found == report_of(one("\x00", failure_reason="a\x00b"), failure_id="\x00")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    SECRETS[:: max(1, len(SECRETS) // 40)],
+    ids=lambda entry: entry.label,
+)
+def test_secrets_of_others_are_redacted(entry: Any) -> None:
+    """What a peer did not redact is redacted before anybody sees it: reason, foreign message and status reason."""
+    fields = {
+        "boundary": "sandbox",
+        "failure_kind": "session_lost",
+        "failure_reason": entry.text,
+        "foreign_error": {"exception_type": "E", "message": entry.text},
+        "details": {"provider_status_reason": entry.text},
+    }
+    (event,) = decode(json.dumps({"events": {"e1": fields}})).events.values()
+    assert redacted(event) is event
+    assert not [secret for secret in entry.secrets if secret in event.model_dump_json()]
+
+
+# --- decoding: bounds
+
+
+@pytest.mark.parametrize(("count", "read"), [(255, True), (256, True), (257, False), (2000, False)])
+@pytest.mark.parametrize("form", FORMS)
+def test_more_than_256_events_are_refused(count: int, read: bool, form: str) -> None:
+    """Exactly 256 are read."""
+    text = json.dumps({"events": {str(number): {"boundary": "agent"} for number in range(count)}}).encode()
+    assert len(text) <= INFLATED
+    found = decode(packed(FORMS[form](text)))
+    assert (found is not None) is read
+    assert found is None or len(found.events) == count
+
+
+@pytest.mark.parametrize(("length", "read"), [(INFLATED - 1, True), (INFLATED, True), (INFLATED + 1, False)])
+@pytest.mark.parametrize("form", ["zlib", "gzip"])
+def test_64_kib_inflated_is_the_bound(length: int, read: bool, form: str) -> None:
+    """A value that inflates to exactly 64 KiB is read, one byte more is refused."""
+    text = document(DOCUMENT)
+    assert (decode(packed(FORMS[form](text + b" " * (length - len(text))))) == READ) is read
+
+
+@pytest.mark.parametrize(("length", "read"), [(INFLATED, True), (INFLATED + 1, False)])
+def test_64_kib_of_header_is_the_bound(length: int, read: bool) -> None:
+    """A longer value is not looked at."""
+    text = document(DOCUMENT).decode()
+    assert (decode(text + " " * (length - len(text))) == READ) is read
+
+
+@pytest.mark.parametrize("form", ["zlib", "gzip"])
+@pytest.mark.parametrize("filler", [b" ", b"["])
+def test_a_bomb_is_not_inflated(form: str, filler: bytes) -> None:
+    """10 MB in a few KiB are refused, and never in memory."""
+    value = packed(FORMS[form](document(DOCUMENT) + filler * 10_000_000))
+    assert len(value) < INFLATED
+    tracemalloc.start()
+    try:
+        found = decode(value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found is None
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("form", ["zlib", "gzip"])
+def test_a_truncated_stream_is_refused(form: str) -> None:
+    """Half a report is none, wherever it ends; the checksum is part of it."""
+    whole = FORMS[form](document(DOCUMENT))
+    assert decode(packed(whole)) == READ
+    for end in range(len(whole)):
+        assert decode(packed(whole[:end])) is None
+
+
+@pytest.mark.parametrize("form", ["zlib", "gzip"])
+def test_a_wrong_checksum_is_refused(form: str) -> None:
+    """What was damaged on the way is not believed."""
+    whole = bytearray(FORMS[form](document(DOCUMENT)))
+    whole[-5 if form == "gzip" else -1] ^= 1
+    assert decode(packed(bytes(whole))) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("garbage", [b"x", b"\x00" * 9, b"{}", zlib.compress(b"{}"), b"\xff" * 1000])
+def test_trailing_garbage_changes_nothing(form: str, garbage: bytes) -> None:
+    """What follows a stream is not looked at or costs the report, but never becomes part of it."""
+    assert decode(packed(FORMS[form](document(DOCUMENT)) + garbage)) in (None, READ)
+
+
+DEEP = [
+    '{"events":' * 9000 + "1" + "}" * 9000,
+    '{"events":' + "[" * 60_000,
+    '{"events":{"e1":{"boundary":"agent","failure_reason":' + "[" * 30_000 + "]" * 30_000 + "}}}",
+    '{"events":{"e1":{"boundary":"agent","details":' + '{"a":' * 10_000 + "1" + "}" * 10_000 + "}}}",
+]
+
+
+@pytest.mark.parametrize("text", DEEP, ids=["events", "open", "reason", "details"])
+@pytest.mark.parametrize("form", FORMS)
+def test_deep_nests_are_refused_or_mended(text: str, form: str) -> None:
+    """They exhaust no stack, whichever form they come in."""
+    values = [packed(FORMS[form](text.encode())), text]
+    for value in values:
+        found = decode(value)
+        assert found is None or FailureReport.model_validate(found.model_dump()) == found
+
+
+@pytest.mark.parametrize("depth", range(100, 1000, 50))
+def test_nests_that_are_just_read_are_mended(depth: int) -> None:
+    """A depth that JSON takes and that its printing may not: the field goes, or is text."""
+    nest = "[" * depth + "]" * depth
+    found = decode('{"events":{"e1":{"boundary":"agent","failure_reason":%s,"operation":%s}}}' % (nest, nest))  # noqa: UP031
+    assert found is None or list(found.events) == ["e1"]
+
+
+@pytest.mark.parametrize(
+    "number", ["9" * 4300, "-" + "9" * 4300, "1e999999", "-1e999999", "NaN", "Infinity", "0.1e-9999"]
+)
+@pytest.mark.parametrize("field", ["exit_code", "provider_status_reason", "http_status", "cause_id", "failure_kind"])
+def test_huge_numbers_cost_no_event(number: str, field: str) -> None:
+    """They are kept where an int may be of any size, else left out or text."""
+    inner = '"details":{"%s":%s}' if field in SandboxFailureDetails.model_fields else '"%s":%s'
+    found = decode('{"events":{"e1":{"boundary":"sandbox",%s}}}' % (inner % (field, number)))
+    assert list(found.events) == ["e1"]
+    assert encode(found, {}, 65_536) is not None
+
+
+# --- decoding: nothing raises
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("e1"), inner, max_size=3),
+    max_leaves=8,
+)
+EVENT_LIKE = st.dictionaries(
+    st.sampled_from(sorted(FailureEvent.model_fields)),
+    JSONS
+    | st.sampled_from(["agent", "sandbox", "model", "e1", "e2"])
+    | st.dictionaries(
+        st.sampled_from(
+            ["exit_code", "provider", "message", "exception_type", "http_status", "request_upload_complete"]
+        ),
+        JSONS,
+    ),
+)
+REPORT_LIKE = st.fixed_dictionaries(
+    {"events": JSONS | st.dictionaries(st.sampled_from(["e1", "e2", "", "\ud800"]), EVENT_LIKE | JSONS)},
+    optional={"failure_id": JSONS | st.just("e1"), "omitted": JSONS},
+)
+
+
+def assert_valid(found: FailureReport | None) -> None:
+    """None, or a report that keeps to the schema and can be passed on."""
+    if found is None:
+        return
+    assert isinstance(found, FailureReport)
+    assert FailureReport.model_validate(found.model_dump()) == found
+    assert max((len(key) for key in found.events), default=1) <= 128
+    found.model_dump_json().encode()
+    assert redacted_all(found) == found
+
+
+def redacted_all(report: FailureReport) -> FailureReport:
+    return report.model_copy(update={"events": {key: redacted(event) for key, event in report.events.items()}})
+
+
+@LAX
+@given(st.text() | st.binary().map(lambda data: data.decode("latin-1")) | st.text(st.characters(codec=None)))
+def test_any_text_is_read_or_none(value: str) -> None:
+    """Text of any characters, bytes as latin-1, lone surrogates: no error, in either header."""
+    assert_valid(decode(value))
+    assert_valid(decode("{" + value))
+    decode_spans(value)
+
+
+@LAX
+@given(st.binary())
+def test_any_bytes_in_base64_are_read_or_none(data: bytes) -> None:
+    """Compressed or not, behind the head of a zlib or a gzip stream or without."""
+    for head in (b"", b"{", b"x\x9c", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"):
+        assert_valid(decode(packed(head + data)))
+    assert_valid(decode(packed(zlib.compress(data))))
+
+
+@LAX
+@given(REPORT_LIKE)
+def test_any_json_is_read_or_none(value: Any) -> None:
+    """Whatever stands in the fields, what is read keeps to the schema, and can be sent on as it is."""
+    found = decode(json.dumps(value))
+    assert_valid(found)
+    assert (found is None) is (not isinstance(value["events"], dict))
+    if found is not None:
+        told = encode(found, {}, 65_536)
+        assert told.report == found
+        assert decode(told.report_value) == found
+
+
+VALID = [
+    plain(READ),
+    packed(plain(READ).encode()),
+    packed(zlib.compress(plain(READ).encode())),
+    packed(gzip.compress(plain(READ).encode())),
+]
+
+
+@LAX
+@given(st.data())
+def test_any_change_of_a_valid_value_is_read_or_none(data: st.DataObject) -> None:
+    """Characters changed, cut, repeated or put in: no error."""
+    value = data.draw(st.sampled_from(VALID))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(value)))
+        put = data.draw(st.text(st.sampled_from('{}[]",:=-_+/\\AZaz09 \x00é\ud800') | st.characters(), max_size=4))
+        value = value[:at] + put + value[at + data.draw(st.integers(0, 4)) :]
+    assert_valid(decode(value))
+
+
+@LAX
+@given(st.data())
+def test_any_change_below_base64_is_read_or_none(data: st.DataObject) -> None:
+    """The same with the bytes that base64 holds."""
+    text = plain(READ).encode()
+    changed = bytearray(
+        data.draw(st.sampled_from([text, zlib.compress(text), zlib.compress(text, 0), gzip.compress(text)]))
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(changed)))
+        changed[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
+    assert_valid(decode(packed(bytes(changed))))
+
+
+# --- the header of spans
+
+
+TRACE, SPAN = "ab" * 16, "cd" * 8
+PLACE = Place(int(TRACE, 16), int(SPAN, 16))
+
+
+@LAX
+@given(st.dictionaries(IDS, PLACES | st.builds(Place, st.sampled_from([1, 2]), SPAN_IDS), max_size=6))
+@example({})
+@example({"a=b,c;d|e%f g": PLACE, "%": PLACE, "é\x00\r\n": Place(1, 1)})
+@example({"😀" * 128: PLACE})
+@example({f"e{number}": Place(number % 3 + 1, number + 1) for number in range(256)})
+def test_places_come_back(places: dict[str, Place]) -> None:
+    """decode_spans(encode_spans(places)) is places, for ids of any characters, in printable ASCII."""
+    value = encode_spans(places)
+    assert all("!" <= char <= "~" for char in value)
+    assert decode_spans(value) == places
+
+
+def test_places_are_written_by_trace() -> None:
+    """`<trace id>;<percent-encoded event id>=<span id>,…`, several traces separated by `|`."""
+    places = {"a b": Place(1, 2), "é": Place(2**128 - 1, 3), "c:d": Place(1, 4)}
+    one_, many = "0" * 31 + "1", "f" * 32
+    assert encode_spans(places) == f"{one_};a%20b={2:016x},c:d={4:016x}|{many};%C3%A9={3:016x}"
+    assert encode_spans({}) == ""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "|",
+        ";",
+        "x",
+        f"{TRACE}",
+        f"{TRACE};",
+        f"{TRACE};e1",
+        f"{TRACE};e1=",
+        f"{TRACE};={SPAN}",
+        f";e1={SPAN}",
+        f"e1={SPAN}",
+        f"{TRACE},e1={SPAN}",
+        f"{TRACE[1:]};e1={SPAN}",
+        f"{TRACE}0;e1={SPAN}",
+        f"0x{TRACE[2:]};e1={SPAN}",
+        f"{TRACE[:-1]}g;e1={SPAN}",
+        f"{TRACE.upper()};e1={SPAN}",
+        f"{TRACE};e1={SPAN.upper()}",
+        f"{TRACE};e1={SPAN[1:]}",
+        f"{TRACE};e1={SPAN}0",
+        f"{TRACE};e1={SPAN[:-1]}z",
+        f"{TRACE};e1={'٣' * 16}",
+        f"{TRACE};e1=-{SPAN[1:]}",
+        f"{TRACE};e1={SPAN[:8]}_{SPAN[9:]}",
+        f"{'0' * 32};e1={SPAN}",
+        f"{TRACE};e1={'0' * 16}",
+        f"{TRACE};e1={SPAN}={SPAN}",
+        f"{TRACE};e1;e2={SPAN}",
+        f"{TRACE};{'x' * 5000}={SPAN}",
+        f"{TRACE};e1={SPAN}" + " " * INFLATED,
+    ],
+)
+def test_what_is_no_place_is_left_out(value: str) -> None:
+    """No hex, upper case, ids of zeros, of another length, in another order, too much of it: nothing is taken."""
+    assert decode_spans(value) == {}
+
+
+@pytest.mark.parametrize("damage", ["x", "", f"bad={SPAN}x", "=", f"={SPAN}", f"e2={'0' * 16}", "\x00", "\ud800", "é"])
+def test_what_is_damaged_costs_no_other_place(damage: str) -> None:
+    """Entries beside a damaged one, and traces beside a damaged one, are read."""
+    assert decode_spans(f"{TRACE};{damage},e1={SPAN}") == {"e1": PLACE}
+    assert decode_spans(f"{TRACE};e1={SPAN},{damage}") == {"e1": PLACE}
+    assert decode_spans(f"{damage}|{TRACE};e1={SPAN}") == {"e1": PLACE}
+    assert decode_spans(f"{TRACE};e1={SPAN}|{damage}") == {"e1": PLACE}
+
+
+def test_white_space_between_places_is_no_part_of_them() -> None:
+    """Headers are folded and joined with spaces on the way."""
+    assert decode_spans(f" {TRACE};e1={SPAN} , e2={SPAN} | {TRACE};e3={SPAN} ") == {
+        "e1": PLACE,
+        "e2": PLACE,
+        "e3": PLACE,
+    }
+
+
+def test_the_first_of_two_places_wins() -> None:
+    """An event was recorded once; who says otherwise later is not believed."""
+    other = f"{1:016x}"
+    assert decode_spans(f"{TRACE};e1={SPAN},e1={other}|{1:032x};e1={other}") == {"e1": PLACE}
+    assert decode_spans(f"{TRACE};%65%31={SPAN},e1={other}") == {"e1": PLACE}
+
+
+def test_more_than_256_places_are_not_taken() -> None:
+    """In one trace or in many, the first 256 are."""
+    entries = [f"e{number}={number + 1:016x}" for number in range(400)]
+    for value in (f"{TRACE};" + ",".join(entries), "|".join(f"{TRACE};{entry}" for entry in entries)):
+        assert list(decode_spans(value)) == [f"e{number}" for number in range(256)]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("%", "%"),
+        ("%%", "%%"),
+        ("%4", "%4"),
+        ("%zz", "%zz"),
+        ("%00", "\x00"),
+        ("%0d%0a", "\r\n"),
+        ("%2C%3D%3B%7C", ",=;|"),
+        ("%252C", "%2C"),
+        ("%c3%a9", "é"),
+        ("%C3%A9", "é"),
+        ("%ff%fe", "��"),
+        ("%ed%a0%80", "���"),
+        ("%u0041", "%u0041"),
+        ("a+b", "a+b"),
+        ("é", "é"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_hostile_percent_encoding_is_read_as_text(written: str, read: str) -> None:
+    """Once, as UTF-8, with the mark of replacement for what is none; and it is always valid text."""
+    assert decode_spans(f"{TRACE};{written}={SPAN},e1={SPAN}") == {read: PLACE, "e1": PLACE}
+    read.encode()
+
+
+@LAX
+@given(st.data())
+def test_any_change_of_places_is_read(data: st.DataObject) -> None:
+    """No error, and whatever is read could have been written: ids that fit, in text that is UTF-8."""
+    value = encode_spans({"e1": PLACE, "a,b": Place(1, 2), "é": Place(2, 3)})
+    for _ in range(data.draw(st.integers(0, 5))):
+        at = data.draw(st.integers(0, len(value)))
+        put = data.draw(st.text(st.sampled_from("0af;=,|% é\ud800\x00") | st.characters(codec=None), max_size=4))
+        value = value[:at] + put + value[at + data.draw(st.integers(0, 4)) :]
+    for key, place in decode_spans(value).items():
+        assert len(key.encode("utf-8")) > 0
+        assert len(key) <= 128
+        assert 0 < place.trace_id < 2**128
+        assert 0 < place.span_id < 2**64
