@@ -43,10 +43,20 @@ async def call(
 ) -> Answer:
     """One request; `cancel_after` seconds it is cancelled, as a server does whose client has gone."""
     scope = {
-        **{"type": kind, "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http"},
-        **{"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""},
-        **{"headers": [(b"host", b"t"), *headers], "client": client, "server": ("t", 80)},
-        **{"subprotocols": [], "state": {}},
+        "type": kind,
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"t"), *headers],
+        "client": client,
+        "server": ("t", 80),
+        "subprotocols": [],
+        "state": {},
     }
     sent: list[dict[str, Any]] = []
     first = [{"type": "websocket.connect"}] if kind == "websocket" else [{"type": "http.request", "body": b""}]
