@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SdkErrorDetails as SdkErrorDetails,
         validate_failure_event_map as validate_failure_event_map,
     )
+    from failgraph.transport.taking import raise_for_failure as raise_for_failure
     from failgraph.writing import Recorded as Recorded
 
     __version__ = version("failgraph")
@@ -58,6 +59,7 @@ _HOME = {
     "find_boundary_failure": "exceptions",
     "flush": "flushing",
     "hop": "hops",
+    "raise_for_failure": "transport.taking",
     "rebuild_failure": "exceptions",
     "record": "recorder",
     "report_for_trace": "recorder",
