@@ -9,7 +9,7 @@ import failgraph
 from failgraph import NgFailureEvent
 from failgraph.demo.child import Body, answer_500, flushed, serve, url
 
-MODEL_TIMEOUT_S = 1.0
+MODEL_TIMEOUT_S = 1.5
 """How long the agent waits for the model: not as long as that waits for its provider."""
 
 app = FastAPI(lifespan=flushed)

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+from failgraph.settings import AUTO_INSTRUMENT, ENABLED
+
 SERVERS = ("agent", "model", "environment", "resources")
 COLLECTOR = "collector"
 
@@ -60,11 +62,10 @@ def _url(listener: socket.socket) -> str:
 
 
 def _start(name: str, folder: str, known: Mapping[str, str], fds: Mapping[str, int]) -> subprocess.Popen[str]:
-    """Start one process of the fleet, with failgraph enabled and nothing of the user's OpenTelemetry."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
-    environ.update(known)
+    """Start one process of the fleet."""
+    environ = {**_inherited(), **known}
     environ.update((key, str(fd)) for key, fd in fds.items())
-    environ.update({TRACES: os.path.join(folder, f"{name}.jsonl"), "FAILGRAPH_ENABLED": "true"})
+    environ.update({TRACES: os.path.join(folder, f"{name}.jsonl"), ENABLED: "true"})
     return subprocess.Popen(  # noqa: S603 - this package's own modules
         [sys.executable, "-m", f"failgraph.demo.{name}"],
         env=environ,
@@ -75,6 +76,15 @@ def _start(name: str, folder: str, known: Mapping[str, str], fds: Mapping[str, i
         # Ctrl-C reaches this process alone, which then ends the others.
         start_new_session=True,
     )
+
+
+def _inherited() -> dict[str, str]:
+    """The user's environment, without what would trace or configure OpenTelemetry in a program that does so itself."""
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", AUTO_INSTRUMENT))}
+    if "PYTHONPATH" in environ:  # `opentelemetry-instrument` works by an entry there
+        entries = environ["PYTHONPATH"].split(os.pathsep)
+        environ["PYTHONPATH"] = os.pathsep.join(entry for entry in entries if "auto_instrumentation" not in entry)
+    return environ
 
 
 def _end(processes: Iterable[subprocess.Popen[str]]) -> None:

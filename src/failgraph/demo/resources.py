@@ -14,7 +14,7 @@ from failgraph import NgFailureEvent
 from failgraph.demo.child import Body, serve
 from failgraph.demo.faults import outside
 
-JUDGE_TIMEOUT_S = 0.8
+JUDGE_TIMEOUT_S = 1.5
 
 
 @asynccontextmanager
