@@ -331,16 +331,19 @@ def rollouts_run(folder: Path) -> bool:
     return bool(list(folder.glob("*/collector.jsonl")))
 
 
-@pytest.mark.parametrize("moment", ["starting", "rollouts run"])
-def test_ctrl_c_leaves_nothing(started, tmp_path, moment):
-    """Whenever it comes: no process, no sandbox, no file, and no traceback."""
+@pytest.mark.parametrize(
+    ("moment", "number", "code"),
+    [("starting", signal.SIGINT, 130), ("rollouts run", signal.SIGINT, 130), ("rollouts run", signal.SIGTERM, 143)],
+)
+def test_ctrl_c_leaves_nothing(started, tmp_path, moment, number, code):
+    """Whenever it comes: no process, no sandbox, no file, and no traceback. The same where somebody ends the demo."""
     process = started()
     if moment == "rollouts run":
         wait(lambda: rollouts_run(tmp_path))
         time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, complaints = process.communicate(timeout=30)
-    assert (process.returncode, complaints) == (130, "")
+    assert (process.returncode, complaints) == (code, "")
     assert left(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
 
@@ -365,3 +368,12 @@ def test_a_server_that_does_not_start_ends_the_demo(started, tmp_path):
     ]
     assert left(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_missing_is_named():
+    """Before anything is started, with what to install."""
+    script = "import sys; sys.modules['fastapi'] = None; from failgraph.cli import main; sys.exit(main(['demo']))"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "needs fastapi" in ran.stderr
+    assert "pip install 'failgraph[demo]'" in ran.stderr

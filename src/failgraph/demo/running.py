@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,14 +30,15 @@ _MOST_S = 60.0
 """How long all rollouts may take, with the start of the fleet."""
 
 
-def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
-    """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; the exit code.
-
-    Raises ImportError where a part of `failgraph[demo]` is missing.
-    """
+def check() -> None:
+    """Raise ImportError where a part of `failgraph[demo]` is missing: here, not in five processes."""
     for module in _NEEDED:
         if find_spec(module) is None:
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+
+def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
+    """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; the exit code."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         print("failgraph: OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo", file=sys.stderr)
         return 2
@@ -50,9 +52,12 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
         print(f"failgraph: {path} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     done = False
+    # Its end is then as orderly as by Ctrl-C.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         done = _collect(path)
     finally:
+        signal.signal(signal.SIGTERM, before)
         if made and not done:
             os.unlink(path)
     if done:
