@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -29,7 +30,10 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     redaction._function.cache_clear()
     monkeypatch.setattr(recorder_module, "_recorder", recorder_module.Recorder())
     token = current_hop.set(None)
+    digits = sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else None
     yield
+    if digits is not None:
+        sys.set_int_max_str_digits(digits)  # the command raises it for itself
     current_hop.reset(token)
     settings.current.cache_clear()
     if request.node.get_closest_marker("internal_error") is None:

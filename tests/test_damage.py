@@ -419,10 +419,14 @@ def test_every_loss_of_the_source_is_printed(tmp_path):
 
 @pytest.mark.parametrize(
     "environ",
-    [{"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}, {"OTEL_TRACES_SAMPLER": "always_off"}],
+    [
+        {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"},
+        {"OTEL_TRACES_SAMPLER": "always_off", "OTEL_PROPAGATORS": "none", "FAILGRAPH_ENABLED": "false"},
+        {"FAILGRAPH_AUTO_INSTRUMENT": "true", "FAILGRAPH_ENABLED": "true"},
+    ],
 )
 def test_the_demo_does_not_depend_on_the_environment(tmp_path, environ):
-    """Neither a proxy nor a sampler of the user's keeps it from running."""
+    """Neither a proxy nor a sampler of the user's, nor a switch of ours, keeps it from running."""
     pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
     pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]")
     ran = failgraph("demo", "--out", str(tmp_path / "traces"), env={**os.environ, **environ})

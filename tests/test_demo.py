@@ -1,12 +1,16 @@
-"""The demo, run as a user runs it: real faults, and what is printed is what the file says."""
+"""The demo, run as a user runs it: real faults across real processes, and what is printed is what the file says."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,16 +20,63 @@ pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
 pytest.importorskip("opentelemetry.instrumentation.fastapi", reason="the demo needs failgraph[demo]")
 pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]")
 
+PROCESSES = {"agent", "collector", "environment", "model", "resources"}
+ABOVE = ["collection agent_request_failed", "agent agent_run_error"]
+CHAINS = {
+    "clean": None,
+    "rate-limited": [],
+    "quota-exhausted": [*ABOVE, "model provider_quota_exhausted"],
+    "model-refused": [*ABOVE, "model transport_unreachable"],
+    "model-timeout": ["collection agent_request_failed", "agent transport_timeout"],
+    "sandbox-killed": [*ABOVE, "environment session_lost", "sandbox sandbox:killed"],
+    "judge-timeout": ["resources_server judge_failed"],
+    "judge-unparseable": ["resources_server judge_unparseable"],
+}
+"""Of each rollout the boundaries and kinds from its own failure down to the root cause; None: no failure at all."""
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "failgraph", *words], capture_output=True, text=True, timeout=60)
+
+def command(*words: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "failgraph", *words], capture_output=True, text=True, timeout=60, **options
+    )
+
+
+def environ(folder: Path) -> dict[str, str]:
+    """An environment that marks every process below by its folder for temporary files."""
+    return {**os.environ, "TMPDIR": str(folder)}
+
+
+def left(folder: Path) -> dict[int, str]:
+    """The processes that run with this folder for temporary files, sandboxes too."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            mark = f"TMPDIR={folder}\0".encode()
+            if mark in (process / "environ").read_bytes() and (process / "cmdline").read_bytes():
+                found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def wait(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory) -> tuple[str, str]:
+def temporary(tmp_path_factory) -> Path:
+    """The folder for temporary files of the one run that most tests look at."""
+    return tmp_path_factory.mktemp("tmp")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory, temporary) -> tuple[str, str]:
     """The file that the demo wrote, and what it printed."""
     path = str(tmp_path_factory.mktemp("demo") / "traces.jsonl")
-    ran = command("demo", "--out", path)
+    ran = command("demo", "--out", path, env=environ(temporary))
     assert (ran.returncode, ran.stderr) == (0, "")
     return path, ran.stdout
 
@@ -47,61 +98,151 @@ def chain(row: dict) -> list[str]:
     return found
 
 
+def kinds(row: dict, ids) -> list[str]:
+    return [row["report"]["events"][key]["failure_kind"] for key in ids]
+
+
 def test_each_fault_is_in_its_trace_with_its_causes(shown):
-    """Six rollouts: one clean, one that a retry recovered, four that failed, each with the chain that really was."""
-    assert shown["clean"] is None
-    assert (shown["rate-limited"]["failure_id"], shown["rate-limited"]["recovered"]) == (None, 1)
-    above = ["collection agent_request_failed", "agent agent_run_error"]
-    assert {rollout: chain(shown[rollout]) for rollout in shown if rollout not in ("clean", "rate-limited")} == {
-        "model-refused": [*above, "model transport_unreachable"],
-        "model-timeout": [*above, "model transport_timeout"],
-        "sandbox-killed": [*above, "resources_server session_lost", "sandbox sandbox:killed"],
-        "judge-unparseable": ["resources_server judge_unparseable"],
+    """Each rollout has the chain that really was, its end is the root cause; a retry that recovered fails nothing."""
+    assert {rollout: chain(row) if row else None for rollout, row in shown.items()} == CHAINS
+    for row in shown.values():
+        if row and row["failure_id"]:
+            assert chain(row)[-1] == f"{row['root_cause']['boundary']} {row['root_cause']['kind']}"
+    recovered = {rollout: row["recovered"] for rollout, row in shown.items() if row and row["recovered"]}
+    assert recovered == {"rate-limited": 2, "quota-exhausted": 2}
+
+
+def test_what_the_collector_got_is_printed(demo):
+    """A reward, also where the judge failed, or the status and the text that there would be without failgraph."""
+    (answers,) = re.findall(r"what the collector got:\n(.*?)\n\n", demo[1], re.DOTALL)
+    got = dict(line.split(None, 1) for line in answers.splitlines())
+    assert list(got) == list(CHAINS)
+    rewards = {rollout: answer for rollout, answer in got.items() if answer.startswith("reward")}
+    assert rewards == {
+        "clean": "reward 1.0",
+        "rate-limited": "reward 1.0",
+        "judge-timeout": "reward 0.0",
+        "judge-unparseable": "reward 0.0",
     }
+    assert got["sandbox-killed"] == """500 "NgFailureEvent('agent_run_error', '/step answered 500')\""""
 
 
 def test_the_facts_of_each_fault_are_real(shown):
     """The exit code is of a killed process, the foreign errors are the HTTP client's own, the status is the reply's."""
     by_kind = {
-        event["failure_kind"]: event for row in shown.values() if row for event in row["report"]["events"].values()
+        (event["boundary"], event["failure_kind"]): event
+        for row in shown.values()
+        if row
+        for event in row["report"]["events"].values()
     }
-    assert by_kind["sandbox:killed"]["details"] == {"provider": "subprocess", "exit_code": -9}
-    assert by_kind["transport_unreachable"]["foreign_error"]["exception_type"] == "ConnectError"
-    assert by_kind["transport_timeout"]["foreign_error"]["exception_type"] == "ReadTimeout"
-    assert by_kind["provider_quota_exhausted"]["http_status"] == 429
-    assert by_kind["judge_unparseable"]["foreign_error"]["exception_type"] == "JSONDecodeError"
+    foreign = {
+        key: event["foreign_error"]["exception_type"] for key, event in by_kind.items() if "foreign_error" in event
+    }
+    assert by_kind["sandbox", "sandbox:killed"]["details"] == {"provider": "subprocess", "exit_code": -9}
+    assert by_kind["model", "provider_quota_exhausted"]["http_status"] == 429
+    assert foreign == {
+        ("model", "transport_unreachable"): "ConnectError",
+        ("model", "transport_timeout"): "ReadTimeout",
+        ("agent", "transport_timeout"): "ReadTimeout",
+        ("resources_server", "judge_failed"): "ReadTimeout",
+        ("resources_server", "judge_unparseable"): "JSONDecodeError",
+    }
 
 
-def test_nothing_is_lost_and_nothing_is_written_twice(demo, shown):
-    """No loss, no unreported failure, each event once in the file."""
+def test_the_tree_crosses_the_processes(shown):
+    """The failures of one trace come from the files of several processes, each effect after its cause."""
+    services = {
+        rollout: {failure["service"] for failure in row["failures"].values()} for rollout, row in shown.items() if row
+    }
+    assert services["sandbox-killed"] == {"environment", "agent", "collector"}
+    for rollout in ("quota-exhausted", "model-refused", "model-timeout"):
+        assert services[rollout] == {"model", "agent", "collector"}
     for row in filter(None, shown.values()):
-        assert row["losses"] == []
-        assert all(hop["unreported"] == {} for hop in row["hops"])
-    ids = [event_id for _, event_id in written(demo[0])]
-    assert len(ids) == len(set(ids))
+        assert all(
+            failure["cause_delay_nano"] is None or failure["cause_delay_nano"] >= 0
+            for failure in row["failures"].values()
+        )
+
+
+def test_every_hop_reports_what_its_caller_got(shown):
+    """Each hop on the way up has a report; only what failed after its caller had given up is in none of theirs."""
+    for rollout, row in shown.items():
+        unreported = {hop["service"]: hop["unreported"] for hop in row["hops"] if hop["unreported"]} if row else {}
+        if rollout == "model-timeout":
+            assert set(unreported) == {"agent", "collector"}
+            for missing in unreported.values():
+                assert list(missing.values()) == ["no_reply"]
+                assert kinds(row, missing) == ["transport_timeout"]
+        else:
+            assert unreported == {}
+        if row:
+            assert row["losses"] == []
+            assert {"collector", "agent"} <= {hop["service"] for hop in row["hops"] if hop["report"]}
+            assert row["hops"][0]["report"].get("failure_id") == row["failure_id"]
+
+
+def test_a_late_callee_is_marked_in_the_tree(demo):
+    """Who reads the tree sees that this failure did not reach the caller."""
+    (tree,) = [tree for tree in demo[1].split("\n\n") if "rollout model-timeout " in tree]
+    (line,) = [line for line in tree.splitlines() if "model transport_timeout" in line]
+    assert line.endswith("(own failure)  (unreported by POST /run [agent]: no_reply)")
+
+
+def test_each_failure_is_written_once_by_its_observer(demo):
+    """No event id stands twice in the file, and it stands in the spans of the process that the boundary is of."""
+    observers = {
+        "model": "model",
+        "agent": "agent",
+        "environment": "environment",
+        "sandbox": "environment",
+        "resources_server": "resources",
+        "collection": "collector",
+    }
+    found = list(written(demo[0]))
+    ids = [attributes["nemo.gym.failure.id"] for _, attributes in found]
+    assert len(ids) == len(set(ids)) == 19
+    for service, attributes in found:
+        assert service == observers[attributes["nemo.gym.failure.boundary"]]
+        assert "nemo.gym.failure.remote" not in attributes
     assert command("show", "--strict", demo[0]).returncode == 0
 
 
-def written(path: str) -> Iterator[tuple[dict, str]]:
-    """Each failure event of the file with its span, read without failgraph."""
-    for span in file_spans(path):
+def written(path: str) -> Iterator[tuple[str, dict]]:
+    """Each failure event of the file with the service of its span, read without failgraph."""
+    for service, span in file_spans(path):
         for event in span.get("events", []):
-            attributes = {pair["key"]: pair["value"] for pair in event["attributes"]}
             if event["name"] == "nemo.gym.failure":
-                yield span, attributes["nemo.gym.failure.id"]["stringValue"]
+                yield service, {pair["key"]: next(iter(pair["value"].values())) for pair in event["attributes"]}
 
 
-def file_spans(path: str) -> Iterator[dict]:
+def file_spans(path: str) -> Iterator[tuple[str, dict]]:
     with open(path) as file:
         for line in file:
             for resource in json.loads(line)["resourceSpans"]:
+                attributes = {pair["key"]: pair["value"] for pair in resource["resource"]["attributes"]}
                 for scope in resource["scopeSpans"]:
-                    yield from scope["spans"]
+                    for span in scope["spans"]:
+                        yield attributes["service.name"]["stringValue"], span
+
+
+def test_every_process_has_written_and_each_request_has_one_span(demo):
+    """Five services, one root a rollout, and one SERVER span for each request inside the fleet."""
+    spans = [(service, span) for service, span in file_spans(demo[0])]
+    assert {service for service, _ in spans} == PROCESSES
+    assert sum("parentSpanId" not in span or not span["parentSpanId"] for _, span in spans) == len(CHAINS)
+    served = [span["parentSpanId"] for _, span in spans if span["kind"] == 2]
+    assert len(served) == len(set(served)) == 25
+
+
+def test_nothing_is_left(demo, temporary):
+    """No process, and no file but the one that was asked for."""
+    assert left(temporary) == {}
+    assert list(temporary.iterdir()) == []
 
 
 def test_the_offsets_and_durations_printed_are_those_of_the_file(demo, shown):
     """Each hop line and each failure line carries the times that the file holds."""
-    spans = list(file_spans(demo[0]))
+    spans = [span for _, span in file_spans(demo[0])]
     trees = demo[1].split("\n\n")
     for rollout, row in shown.items():
         if row is None:
@@ -156,3 +297,83 @@ def test_it_refuses_to_mix_its_traces_into_a_file_that_is_there(demo):
     again = command("demo", "--out", demo[0])
     assert again.returncode == 2
     assert demo[0] in again.stderr
+
+
+@pytest.fixture
+def started(tmp_path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Starts a demo that is to be disturbed, and waits until all its processes are there."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start() -> subprocess.Popen[str]:
+        words = [sys.executable, "-m", "failgraph", "demo"]
+        process = subprocess.Popen(
+            words, env=environ(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        running.append(process)
+        wait(lambda: process.poll() is not None or fleet_of(tmp_path).keys() == PROCESSES)
+        assert process.poll() is None
+        return process
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def fleet_of(folder: Path) -> dict[str, int]:
+    """The processes of the fleet, by name."""
+    found = {re.search(r"-m failgraph\.demo\.(\w+)", words): pid for pid, words in left(folder).items()}
+    return {match[1]: pid for match, pid in found.items() if match}
+
+
+def rollouts_run(folder: Path) -> bool:
+    """Whether the collector has come to trace itself, which is the last that it does before it drives."""
+    return bool(list(folder.glob("*/collector.jsonl")))
+
+
+@pytest.mark.parametrize(
+    ("moment", "number", "code"),
+    [("starting", signal.SIGINT, 130), ("rollouts run", signal.SIGINT, 130), ("rollouts run", signal.SIGTERM, 143)],
+)
+def test_ctrl_c_leaves_nothing(started, tmp_path, moment, number, code):
+    """Whenever it comes: no process, no sandbox, no file, and no traceback. The same where somebody ends the demo."""
+    process = started()
+    if moment == "rollouts run":
+        wait(lambda: rollouts_run(tmp_path))
+        time.sleep(0.3)
+    process.send_signal(number)
+    _, complaints = process.communicate(timeout=30)
+    assert (process.returncode, complaints) == (code, "")
+    assert left(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_demo_leaves_no_process(started, tmp_path):
+    """Nobody is there to end them: they end by themselves."""
+    process = started()
+    wait(lambda: rollouts_run(tmp_path))
+    process.kill()
+    wait(lambda: left(tmp_path) == {})
+
+
+def test_a_server_that_does_not_start_ends_the_demo(started, tmp_path):
+    """It is named, nothing is shown as if it had worked, and nothing is left."""
+    process = started()
+    os.kill(fleet_of(tmp_path)["model"], signal.SIGKILL)
+    _, complaints = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert complaints.splitlines() == [
+        "failgraph: the demo's model server did not start",
+        "failgraph: the demo's collector ended with 1",
+    ]
+    assert left(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_missing_is_named():
+    """Before anything is started, with what to install."""
+    script = "import sys; sys.modules['fastapi'] = None; from failgraph.cli import main; sys.exit(main(['demo']))"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "needs fastapi" in ran.stderr
+    assert "pip install 'failgraph[demo]'" in ran.stderr

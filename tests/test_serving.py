@@ -613,6 +613,29 @@ def test_the_stack_of_a_traced_application_is_what_it_was(make_provider, exporte
     assert kinds.count(trace.SpanKind.SERVER) == 1
 
 
+def test_a_request_that_is_traced_twice_over(make_provider, exporter, written):
+    """FastAPI's own tracing and Starlette's besides: the report is on the span that has the failures below."""
+    middleware = pytest.importorskip("starlette.middleware.opentelemetry", reason="this Starlette has no tracing")
+    provider = make_provider()
+    app = native(provider)
+    app.add_middleware(middleware.OpenTelemetryMiddleware, tracer_provider=provider)
+
+    @app.get("/")
+    def route():
+        with provider.get_tracer("test").start_as_current_span("work"):
+            raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert written() == [("work", "judge_failed", False)]
+    spans = exporter.get_finished_spans()
+    holder = next(span for span in spans if own(span) is not None)
+    by_id = {span.context.span_id: span for span in spans}
+    above = next(span for span in spans if span.name == "work")
+    while above is not holder:
+        above = by_id[above.parent.span_id]
+    assert own(holder) == report(answer).failure_id
+
+
 def test_plain_asgi_middleware(tracer, exporter, written):
     """An application of neither kind, wrapped by hand, inside whatever makes its SERVER span."""
 

@@ -203,6 +203,13 @@ def test_unreported_is_marked_with_its_reason(one: Callable[..., Trace]) -> None
     assert any("unreported: late" in line and "judge_failed" in line for line in lines)
 
 
+def test_unreported_further_up_is_marked_too(one: Callable[..., Trace]) -> None:
+    """A failure that its own hop reported to nobody: the caller had given up."""
+    callee = span(2, 1, seen(event("e1")), kind=SERVER, attributes=reported("e1"))
+    lines = list(tree_of(one(process(span(1, None, name="caller"), callee))))
+    assert any("judge_failed  (unreported by caller: no_reply)" in line for line in lines)
+
+
 def test_deep_trees_are_shown(one: Callable[..., Trace]) -> None:
     """5,000 nested hops are shown without recursion, in lines of bounded length."""
     nested = [span(number, number - 1 or None, kind=SERVER) for number in range(1, 5000)]

@@ -22,6 +22,7 @@ def use(provider: TracerProvider, context: SpanContext) -> None:
     with failgraph.hop():
         recorded = failgraph.record(event, own=True)
         assert_type(recorded.event_id, str | None)
+    failgraph.raise_for_failure(object())
     failgraph.record(ValueError("x"), boundary="agent", kind="agent_run_error")
     assert_type(failgraph.current_report(), FailureReport)
     assert_type(failgraph.report_for_trace(context), FailureReport)

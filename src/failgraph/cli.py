@@ -213,7 +213,9 @@ def _terminal() -> Any:
 
 def _demo(arguments: argparse.Namespace) -> int:
     try:
-        from failgraph.demo import run
+        from failgraph.demo.running import check, run
+
+        check()
     except ImportError as error:
         _say(f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'")
         return WRONG_USE

@@ -45,6 +45,8 @@ class Hop:
 
     def adopt(self, span: Span) -> None:
         """Make `span` the hop's."""
+        if self.trace_id is not None:
+            recorder().index.closed(self.trace_id, over=False)
         self.span = span
         trace_id = span.get_span_context().trace_id
         self.outermost = all(hop.trace_id != trace_id for hop in self.around())

@@ -1,35 +1,84 @@
-"""Faults that really happen, all on loopback: a closed port, a server that never answers, a killed process."""
+"""Faults that really happen, all on loopback: a closed port, silence, a provider that refuses, a killed process."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 
-SANDBOX_LIMIT_S = 0.5
+SANDBOX_LIMIT_S = 1.5
 """How long a sandbox process may run before it is killed."""
+_SANDBOX_ALARM_S = 10
+"""How long it lives at most, also where nobody is left to kill it."""
+
+
+@asynccontextmanager
+async def outside() -> AsyncIterator[Mapping[str, str]]:
+    """The URLs of services outside of the fleet, by how they behave; they answer with the body that they got."""
+    with _bound(listening=False) as closed, _bound(listening=True) as silent:
+        server = await asyncio.start_server(_Provider().answer, "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        url = f"http://{host}:{port}"
+        try:
+            yield {
+                "answers": f"{url}/200",
+                "limited": f"{url}/429,429,200",
+                "exhausted": f"{url}/429",
+                "closed": closed,
+                "silent": silent,
+            }
+        finally:
+            server.close()
 
 
 @contextmanager
-def silent_server() -> Iterator[str]:
-    """The URL of a server that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+def _bound(*, listening: bool) -> Iterator[str]:
+    """The URL of a port that is ours: if listening it takes connections and never answers, else it refuses them."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        if listening:
+            bound.listen()
+        host, port = bound.getsockname()
+        yield f"http://{host}:{port}"
 
 
-def closed_port_url() -> str:
-    """The URL of a port that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
+class _Provider:
+    """A server that nobody traces. The path says how: the n-th request for it gets the n-th status, then the last."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[bytes, Iterator[bytes]] = {}
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the one request of a connection."""
+        head = (await reader.readuntil(b"\r\n\r\n")).splitlines()
+        fields = dict(line.lower().split(b": ", 1) for line in head[1:] if line)
+        body = await reader.readexactly(int(fields.get(b"content-length", 0)))
+        path = head[0].split()[1]
+        if path not in self._statuses:
+            *first, last = path.strip(b"/").split(b",")
+            self._statuses[path] = itertools.chain(first, itertools.repeat(last))
+        status = next(self._statuses[path])
+        length = b"content-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        writer.write(b"HTTP/1.1 " + status + b" As Asked\r\n" + length + body)
+        await writer.drain()
+        writer.close()
 
 
 async def run_in_sandbox(program: str) -> int:
     """Run a Python program in a process of its own; its exit code, negative for the signal that killed it."""
-    process = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", "-c", program)
-    try:
-        return await asyncio.wait_for(process.wait(), SANDBOX_LIMIT_S)
-    except (TimeoutError, asyncio.TimeoutError):
-        process.kill()
-        return await process.wait()
+    bounded = f"import signal; signal.alarm({_SANDBOX_ALARM_S})\n{program}"
+    # In a thread: asyncio's own processes lose the exit code of one that ends just as it is to be killed.
+    return await asyncio.to_thread(_run, [sys.executable, "-I", "-S", "-c", bounded])
+
+
+def _run(words: list[str]) -> int:
+    with subprocess.Popen(words) as process:  # noqa: S603 - the demo's own programs
+        try:
+            return process.wait(SANDBOX_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()

@@ -54,9 +54,15 @@ class Request(Hop):
         self.see(trace.get_current_span())
 
     def see(self, span: Span) -> None:
-        """Take `span` for the request's, where it is a SERVER span and of no other request."""
-        is_server = getattr(span, "kind", None) is SpanKind.SERVER
-        if self.span is None and is_server and all(hop.span is not span for hop in self.around()):
+        """Take `span` for the request's, where it is a SERVER span and of no other request.
+
+        Of nested ones the outermost is taken; of two that are traced side by side the inner one, where all else is.
+        """
+        if getattr(span, "kind", None) is not SpanKind.SERVER or span is self.span or self.reported:
+            return
+        if self.span is not None and getattr(span, "parent", None) != getattr(self.span, "parent", None):
+            return
+        if all(hop.span is not span for hop in self.around()):
             self.adopt(span)
             self._escapes_to = span
 

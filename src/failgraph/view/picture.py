@@ -181,11 +181,24 @@ def _marks(trace: Trace, hop: HopRecord | None, key: str) -> Line:
         marks.append(Part("  (own failure)", "own"))
     if trace.recovered is not None and key in trace.recovered:
         marks.append(Part("  (recovered)", "recovered"))
-    if hop is not None and key in hop.unreported:
-        marks.append(Part(f"  (unreported: {hop.unreported[key]})", "mark"))
+    marks += [Part(f"  ({where})", "mark") for where in _unreported(hop, key)]
     if trace.failures[key].decoded.remote:
         marks.append(Part("  (remote copy)", "mark"))
     return marks
+
+
+def _unreported(hop: HopRecord | None, key: str) -> Iterator[str]:
+    """The first hop upwards whose report does not hold a failure, and why; each one below reports it."""
+    here = hop
+    while here is not None and here.report is not None and key in here.report.events:
+        here = here.parent
+    if hop is None or here is None or key not in here.unreported:
+        return
+    by = ""
+    if here is not hop:
+        service = f" [{neutral(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
+        by = f" by {shown(here.span.name, 80)}{service}"
+    yield f"unreported{by}: {here.unreported[key]}"
 
 
 def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:

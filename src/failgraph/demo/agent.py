@@ -1,0 +1,48 @@
+"""The agent server: asks the model, runs its answer in the environment, has the episode verified."""
+
+from __future__ import annotations
+
+import httpx
+from fastapi import FastAPI
+
+import failgraph
+from failgraph import NgFailureEvent
+from failgraph.demo.child import Body, answer_500, flushed, serve, url
+
+MODEL_TIMEOUT_S = 1.5
+"""How long the agent waits for the model: not as long as that waits for its provider."""
+
+app = FastAPI(lifespan=flushed)
+app.middleware("http")(answer_500)
+client = httpx.AsyncClient(timeout=10, trust_env=False)
+
+
+@app.post("/run")
+async def run(body: Body) -> Body:
+    """One episode."""
+    await call("model", "/v1/responses", body, MODEL_TIMEOUT_S)
+    await call("environment", "/step", body)
+    return await call("resources", "/verify", body)
+
+
+async def call(server: str, path: str, body: Body, timeout_s: float = 10) -> Body:
+    """Call another server; its failure is the cause of ours."""
+    try:
+        reply = await client.post(url(server) + path, json=body, timeout=timeout_s)
+    except httpx.TransportError as error:
+        timed_out = isinstance(error, httpx.TimeoutException)
+        kind = "transport_timeout" if timed_out else "transport_unreachable"
+        reason = f"{path} did not answer" + (f" within {timeout_s:g} s" if timed_out else "")
+        raise NgFailureEvent(kind, reason, boundary="agent", operation=path) from error
+    try:
+        failgraph.raise_for_failure(reply)
+    except NgFailureEvent as remote:
+        reason = f"{path} answered {reply.status_code}"
+        raise NgFailureEvent("agent_run_error", reason, boundary="agent", operation=path) from remote
+    reply.raise_for_status()
+    answer: Body = reply.json()
+    return answer
+
+
+if __name__ == "__main__":
+    serve(app, "agent")

@@ -1,0 +1,70 @@
+"""The collector: runs all rollouts at once, each in a trace and a hop of its own, and prints what the agent answers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import httpx
+from opentelemetry import trace
+
+import failgraph
+from failgraph import NgFailureEvent
+from failgraph.demo.child import begin, url
+from failgraph.demo.fleet import SERVERS
+from failgraph.demo.rollouts import ROLLOUTS, Rollout
+from failgraph.semconv import ROLLOUT_ID
+
+_START_S = 30.0
+
+
+async def collect() -> None:
+    """Run the rollouts."""
+    async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
+        answers = await asyncio.gather(*(drive(rollout, client) for rollout in ROLLOUTS))
+    for rollout, answer in zip(ROLLOUTS, answers, strict=True):
+        print(f"{rollout.id:<20}{answer}")
+
+
+async def drive(rollout: Rollout, client: httpx.AsyncClient) -> str:
+    """Run one rollout; what the agent answered."""
+    tracer = trace.get_tracer("failgraph.demo")
+    try:
+        with tracer.start_as_current_span("rollout", attributes={ROLLOUT_ID: rollout.id}), failgraph.hop():
+            reply = await client.post(f"{url('agent')}/run", json=rollout._asdict())
+            judge(reply)
+    except (NgFailureEvent, httpx.HTTPStatusError):
+        return f"{reply.status_code} {reply.text}"
+    return f"reward {reply.json()['reward']}"
+
+
+def judge(reply: httpx.Response) -> None:
+    """Make a failure of the reply the rollout's own; also one behind a 200, whose id the reply names."""
+    try:
+        failgraph.raise_for_failure(reply)
+    except NgFailureEvent as remote:
+        status = reply.status_code
+        raise NgFailureEvent(
+            "agent_request_failed", f"/run answered {status}", http_status=status, boundary="collection"
+        ) from remote
+    reply.raise_for_status()
+    event = failgraph.current_report().events.get(reply.json()["failure_id"])
+    if event is not None:
+        failgraph.record(NgFailureEvent.from_record(event), own=True)
+
+
+async def started() -> None:
+    """Wait until every server answers; their sockets have been open from the start."""
+    async with httpx.AsyncClient(timeout=_START_S, trust_env=False) as client:
+        for server in SERVERS:
+            try:
+                await client.get(f"{url(server)}/health")
+            except httpx.TransportError:
+                sys.exit(f"failgraph: the demo's {server} server did not start")
+
+
+if __name__ == "__main__":
+    asyncio.run(started())
+    begin("collector")
+    asyncio.run(collect())
+    failgraph.flush()

@@ -1,0 +1,38 @@
+"""The environment server: runs what the model has written in a sandbox, a process of its own."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from failgraph import NgFailureEvent
+from failgraph.demo.child import Body, answer_500, flushed, serve
+from failgraph.demo.faults import run_in_sandbox
+
+app = FastAPI(lifespan=flushed)
+app.middleware("http")(answer_500)
+
+
+@app.post("/step")
+async def step(body: Body) -> Body:
+    """Run one program; without its sandbox the session is gone."""
+    try:
+        await execute(body["program"])
+    except NgFailureEvent as failure:
+        raise NgFailureEvent("session_lost", "the sandbox is gone", boundary="environment") from failure
+    return {}
+
+
+async def execute(program: str) -> None:
+    """Run a program in a sandbox."""
+    exit_code = await run_in_sandbox(program)
+    if exit_code < 0:
+        raise NgFailureEvent(
+            "sandbox:killed",
+            f"the process was killed by signal {-exit_code}",
+            boundary="sandbox",
+            details={"provider": "subprocess", "exit_code": exit_code},
+        )
+
+
+if __name__ == "__main__":
+    serve(app, "environment")

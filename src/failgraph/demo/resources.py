@@ -1,0 +1,61 @@
+"""The resources server: has a judge verify the episode; without a verdict there is no reward, but a 200, as in Gym."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+from fastapi import FastAPI, Request
+
+import failgraph
+from failgraph import NgFailureEvent
+from failgraph.demo.child import Body, serve
+from failgraph.demo.faults import outside
+
+JUDGE_TIMEOUT_S = 1.5
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """The judges are there as long as the server is."""
+    async with outside() as app.state.judges:
+        yield
+    failgraph.flush()
+
+
+app = FastAPI(lifespan=lifespan)
+client = httpx.AsyncClient(timeout=JUDGE_TIMEOUT_S, trust_env=False)
+
+
+@app.post("/verify")
+async def verify(request: Request, body: Body) -> Body:
+    """The reward, and the id of the failure that there is instead of one."""
+    try:
+        return {"reward": await judge(request.app.state.judges[body["judge"]], body["verdict"]), "failure_id": None}
+    except NgFailureEvent as failed:
+        recorded = failgraph.record(failed, own=True)
+        return {"reward": 0.0, "failure_id": recorded.event_id}
+
+
+async def judge(url: str, verdict: str) -> float:
+    """Ask the judge, and read what it says."""
+    try:
+        reply = await client.post(url, content=verdict)
+        reply.raise_for_status()
+        score: float = json.loads(reply.text)["score"]
+    except httpx.TimeoutException as error:
+        raise failure("judge_failed", f"no verdict within {JUDGE_TIMEOUT_S:g} s") from error
+    except ValueError as error:
+        raise failure("judge_unparseable", "the verdict is no JSON") from error
+    return score
+
+
+def failure(kind: str, reason: str) -> NgFailureEvent:
+    """A failure of the verification."""
+    return NgFailureEvent(kind, reason, boundary="resources_server", stage="verification")
+
+
+if __name__ == "__main__":
+    serve(app, "resources")
