@@ -743,9 +743,9 @@ _VENDORS: tuple[Secret, ...] = (
     ),
     _secret(
         "vendor_npmrc",
-        "//registry.npmjs.org/:_authToken=<<1>>\nregistry=https://registry.npmjs.org/\n",
+        "//npm.example.org/:_authToken=<<1>>\nregistry=https://npm.example.org/\n",
         _uuid,
-        keeps=("registry=https://registry.npmjs.org/",),
+        keeps=("registry=https://npm.example.org/",),
     ),
     _secret(
         "vendor_docker_config",
@@ -1787,7 +1787,7 @@ _PAIRS: tuple[Secret, ...] = (
     ),
     _secret(
         "environment_dump",
-        "HOME=/root\nLANG=C.UTF-8\nNVIDIA_API_KEY=<<1>>\nCUDA_VISIBLE_DEVICES=0,1\nHF_TOKEN=<<2>>\n"
+        "HOME=/home/gym\nLANG=C.UTF-8\nNVIDIA_API_KEY=<<1>>\nCUDA_VISIBLE_DEVICES=0,1\nHF_TOKEN=<<2>>\n"
         "REDIS_URL=redis://:<<3>>@c:6379/0\n"
         "TOKENIZERS_PARALLELISM=false\nMY_SERVICE_PASSWORD=<<4>>\nPWD=/workspace/gym\n",
         _b64url(64, _p("nv", "api-")),
@@ -1795,7 +1795,7 @@ _PAIRS: tuple[Secret, ...] = (
         _pw(),
         _word(),
         keeps=(
-            "HOME=/root",
+            "HOME=/home/gym",
             "CUDA_VISIBLE_DEVICES=0,1",
             "TOKENIZERS_PARALLELISM=false",
             "PWD=/workspace/gym",
@@ -2743,12 +2743,12 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
     _innocent("id_arn_secret_name", "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/gym/db-a1B2c3"),
     _innocent(
         "id_huggingface_snapshot",
-        "/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/<<1>>/config.json",
+        "/home/gym/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/<<1>>/config.json",
         _hex(40),
     ),
-    _innocent("id_huggingface_blob", "/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/blobs/<<1>>", _hex(64)),
+    _innocent("id_huggingface_blob", "/home/gym/.cache/huggingface/hub/models--Qwen--Qwen3-8B/blobs/<<1>>", _hex(64)),
     _innocent("id_torch_compile_cache", "/tmp/torchinductor_root/ab/cab<<1>>.py", _of(_LOWER + "234567", 48)),
-    _innocent("id_triton_cache", "/root/.triton/cache/<<1>>/fused_moe_kernel.cubin", _of(_UPPER + "234567", 52)),
+    _innocent("id_triton_cache", "/home/gym/.triton/cache/<<1>>/fused_moe_kernel.cubin", _of(_UPPER + "234567", 52)),
     _innocent("id_machine_id", "/var/log/journal/<<1>>/system.journal", _hex(32)),
     _innocent("id_memory_address", "<gym.judge.Judge object at 0x7f3c5c1d2b10> <function run at 0x7f3c5c1d2c10>"),
     _innocent("id_hex_number", "mask=0xDEADBEEFCAFEBABE0123456789ABCDEF flags=0xff"),
@@ -3131,7 +3131,7 @@ _WORDS: tuple[Innocent, ...] = (
         "words_locale_sk", "lang=sk-SK fallback=cs-CZ; risk-adjusted, disk-backed, desk-lamp-replacement-order-12345"
     ),
     _innocent("words_hf_names", "hf_hub_download() retried; set hf_transfer=1 or hf_xet_high_performance=1"),
-    _innocent("words_npm_names", "npm_config_registry=https://registry.npmjs.org/ npm_lifecycle_event=test"),
+    _innocent("words_npm_names", "npm_config_registry=https://npm.example.org/ npm_lifecycle_event=test"),
 )
 
 _OUTPUT: tuple[Innocent, ...] = (
@@ -3517,9 +3517,9 @@ _MACHINES: tuple[Innocent, ...] = (
     ),
     _innocent(
         "log_env_dump",
-        "HOME=/root\nLANG=C.UTF-8\nPATH=/opt/venv/bin:/usr/local/bin:/usr/bin\nPWD=/workspace/gym\nOLDPWD=/root\n"
+        "HOME=/home/gym\nLANG=C.UTF-8\nPATH=/opt/venv/bin:/usr/local/bin:/usr/bin\nPWD=/workspace/gym\nOLDPWD=/root\n"
         "SHLVL=2\nCUDA_VISIBLE_DEVICES=0,1,2,3\n"
-        "TOKENIZERS_PARALLELISM=false\nHF_HOME=/data/hf\nSSH_AUTH_SOCK=/tmp/ssh-XXXXabcdef/agent.4242\n"
+        "TOKENIZERS_PARALLELISM=false\nHF_HOME=/data/hf\nSSH_AUTH_SOCK=/tmp/ssh-abcdef/agent.4242\n"
         "XAUTHORITY=/run/user/1000/gdm/Xauthority\nMAX_TOKENS=4096\n",
     ),
     _innocent(
@@ -3687,7 +3687,7 @@ _STAND_INS: tuple[Innocent, ...] = (
     _innocent("stand_in_hash", "password_hash=bcrypt"),
     _innocent("stand_in_fetch", '{"credentials": "same-origin"}, {"credentials": "omit"}, credentials="include"'),
     _innocent("path_credentials", "GOOGLE_APPLICATION_CREDENTIALS=/etc/gcp/key.json"),
-    _innocent("path_credentials_root", "credentials=/root/.config/gcloud/application_default_credentials.json"),
+    _innocent("path_credentials_root", "credentials=/home/gym/.config/gcloud/application_default_credentials.json"),
     _innocent("path_credentials_home", "credentials: ~/.aws/credentials"),
     _innocent("path_private_key", "private_key: /etc/ssl/key.pem"),
     _innocent("path_private_key_relative", "private-key: ./id_rsa"),

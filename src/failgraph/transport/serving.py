@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
+from types import TracebackType
 from typing import Any, Final
 
 from opentelemetry import trace
@@ -201,22 +202,26 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
                 message = serving.replying(message)
         await send(message)
 
-    scope[KEY] = request
-    current_hop.set(request)
-    try:
+    with _Served(scope, request):
         await app(scope, receive, tell_and_send)
-    except BaseException as error:
-        _end(scope, request, error)
-        raise
-    _end(scope, request, None)
 
 
-def _end(scope: Scope, request: Request, error: BaseException | None) -> None:
-    scope.pop(KEY, None)
-    with guard("request end"):
-        request.close(error)
-    if current_hop.get() is request:
-        current_hop.set(request.open())
+class _Served:
+    """The time during which a request is the current hop; an exception passes through it untouched."""
+
+    def __init__(self, scope: Scope, request: Request) -> None:
+        self._scope, self._request = scope, request
+
+    def __enter__(self) -> None:
+        self._scope[KEY] = self._request
+        current_hop.set(self._request)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._scope.pop(KEY, None)
+        with guard("request end"):
+            self._request.close(error)
+        if current_hop.get() is self._request:
+            current_hop.set(self._request.open())
 
 
 def is_to_be_served(scope: Scope) -> bool:
@@ -267,16 +272,24 @@ class Observer:
                 request.saw(sys.exc_info()[1])
             await send(message)
 
-        with guard("observing"):
-            request.see(trace.get_current_span())
-        try:
+        with _Observed(request, ends=self._ends, last=self._last, websocket=scope["type"] == "websocket"):
             await self.app(scope, receive, look_and_send)
-        except BaseException as error:
-            with guard("observing"):
-                request.saw(error)
-                if self._ends or (self._last and (scope["type"] == "websocket" or not isinstance(error, Exception))):
-                    request.finish(error)
-            raise
-        if self._last and scope["type"] == "websocket":
-            with guard("observing"):
-                request.finish(None)
+
+
+class _Observed:
+    """The time during which the application inside an observer runs; an exception passes through it untouched."""
+
+    def __init__(self, request: Request, *, ends: bool, last: bool, websocket: bool) -> None:
+        self._request, self._ends, self._last, self._websocket = request, ends, last, websocket
+
+    def __enter__(self) -> None:
+        with guard("observing"):
+            self._request.see(trace.get_current_span())
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with guard("observing"):
+            self._request.saw(error)
+            # Of an exception a reply is made further out, but of no cancellation; a websocket gets none anyway.
+            unanswered = self._websocket or (error is not None and not isinstance(error, Exception))
+            if (self._last and unanswered) or (self._ends and error is not None):
+                self._request.finish(error)
