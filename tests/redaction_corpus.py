@@ -743,9 +743,9 @@ _VENDORS: tuple[Secret, ...] = (
     ),
     _secret(
         "vendor_npmrc",
-        "//npm.example.org/:_authToken=<<1>>\nregistry=https://npm.example.org/\n",
+        "//npm.example.org/:_authToken=<<1>>\ncafile=/etc/ssl/ca.pem\n",
         _uuid,
-        keeps=("registry=https://npm.example.org/",),
+        keeps=("cafile=/etc/ssl/ca.pem",),
     ),
     _secret(
         "vendor_docker_config",
@@ -3131,7 +3131,7 @@ _WORDS: tuple[Innocent, ...] = (
         "words_locale_sk", "lang=sk-SK fallback=cs-CZ; risk-adjusted, disk-backed, desk-lamp-replacement-order-12345"
     ),
     _innocent("words_hf_names", "hf_hub_download() retried; set hf_transfer=1 or hf_xet_high_performance=1"),
-    _innocent("words_npm_names", "npm_config_registry=https://npm.example.org/ npm_lifecycle_event=test"),
+    _innocent("words_npm_names", "npm_config_cafile=/etc/ssl/ca.pem npm_lifecycle_event=test"),
 )
 
 _OUTPUT: tuple[Innocent, ...] = (
