@@ -11,7 +11,6 @@ import threading
 import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 from failgraph import NgFailureEvent
@@ -21,6 +20,7 @@ from failgraph.transport.headers import decode
 fastapi = pytest.importorskip("fastapi", reason="the server behind the proxy is FastAPI's, which this set lacks")
 uvicorn = pytest.importorskip("uvicorn", reason="this set has no server")
 
+httpx = pytest.importorskip("httpx", reason="this set has no httpx")
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 pytestmark = pytest.mark.skipif(
     NGINX is None and not os.environ.get("CI"), reason="nginx is not installed here: apt-get install nginx-light"
