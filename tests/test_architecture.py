@@ -34,6 +34,7 @@ FLOW = [
     "exceptions",
     "reports",
     "observation",
+    "deferring",
     "semconv",
     "codec",
     "hoplog",

@@ -14,7 +14,8 @@ from asgi import ASKING, run
 from failgraph import FailureEvent, FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode, encode
-from failgraph.transport.serving import KEY, FailureMiddleware
+from failgraph.transport.request import KEY
+from failgraph.transport.serving import FailureMiddleware
 
 fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
 from fastapi.responses import JSONResponse, StreamingResponse  # noqa: E402

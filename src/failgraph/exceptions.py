@@ -188,6 +188,13 @@ def keep_event(node: Observed, event: FailureEvent) -> None:
         node.error._event = event
 
 
+def renew(node: Observed) -> None:
+    """Make the exception a new failure, with an id and a place of its own: it was kept, and is raised once more."""
+    error = node.error
+    if isinstance(error, NgFailureEvent):
+        error.event_id, error._event, error._written, error._birth = new_event_id(), None, {}, context.here()
+
+
 class Remembered(NamedTuple):
     """What a failure exception remembers."""
 

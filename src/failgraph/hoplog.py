@@ -96,10 +96,11 @@ class HopLog:
             return True
 
     def _evict(self, newest: str) -> None:
-        """Let the oldest go that no kept event names as its cause; where all are named, the oldest."""
+        """Let the oldest go that no kept event names as its cause, peers' copies first; else the oldest."""
         kept = (newest, self.failure_id)
-        unnamed = (key for key in self._logged if key not in kept and not self._effects.get(key))
-        gone = next(unnamed, None) or next(key for key in self._logged if key not in kept)
+        free = [key for key in self._logged if key not in kept]
+        unnamed = [key for key in free if not self._effects.get(key)]
+        gone = next((key for key in unnamed if self._logged[key].remote), (unnamed or free)[0])
         self._name(self._logged.pop(gone).event.cause_id, -1)
         self._omitted = True
         count("log_evicted")

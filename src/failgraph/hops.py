@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from failgraph.chain import is_cancellation, recorded_id
 from failgraph.codec import report_attributes
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
-from failgraph.hoplog import HopLog
+from failgraph.hoplog import MAX_REPORTED, HopLog
 from failgraph.recorder import recorder
 from failgraph.records import FailureReport
 from failgraph.semconv import REPORT_ROOT_SPAN_ID
@@ -36,6 +37,9 @@ class Hop:
         """Whether its report was sent, so that what comes now is late."""
         self.outermost = True
         """Whether no hop of the same trace is around it in this process."""
+        self.handled_around = sys.exc_info()[1]
+        """What was being handled where it opened: none of its failures."""
+        self._copies = 0
         self._escapes_to: Span | None = None
         """Where a failure goes that does not know where it was made; None: on the current span."""
         self._outer = inside.open() if inside is not None else None
@@ -73,6 +77,21 @@ class Hop:
             if not hop.closed:
                 yield hop
             hop = hop._outer
+
+    def __deepcopy__(self, memo: object) -> Hop:
+        """Itself: a scope that holds it may be copied."""
+        return self
+
+    def takes_copy(self) -> bool:
+        """Whether one more failure that a peer only passed on is recorded here; a hostile one could send any number."""
+        self._copies += 1
+        return self._copies <= MAX_REPORTED
+
+    def relayed(self, value: str) -> None:
+        """A peer's report header was taken in here; a request must not hand it on by copying headers."""
+        outer = next(self.around(), None)
+        if outer is not None:
+            outer.relayed(value)
 
     def born(self, error: NgFailureEvent) -> None:
         """A failure was made here. Only a hop that is told by nobody wants to know."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from failgraph.chain import (
     RECORDED_ID,
     BoundaryFor,
+    Observed,
     attribute,
     cause_of,
     event_id,
@@ -32,6 +33,7 @@ from failgraph.exceptions import (
     named_or,
     recorded_event,
     remembered,
+    renew,
     sdk_error_details,
 )
 from failgraph.ids import new_event_id
@@ -129,7 +131,7 @@ def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observation
     return Observations(tuple(found), next(iter(ids), None))
 
 
-def escaping(error: BaseException, now: Birth) -> Observations:
+def escaping(error: BaseException, now: Birth, *, foreign: bool = True) -> Observations:
     """The failures that leave with `error`: those of its explicit chain; the exception itself only where it is one.
 
     Under `FAILGRAPH_CAPTURE=all` it is one without any in its chain, too. The outermost may be a foreign exception that
@@ -137,7 +139,8 @@ def escaping(error: BaseException, now: Birth) -> Observations:
     """
     boundary_for = named_or(None)
     top = outermost(error, boundary_for, with_recorded=True)
-    if top is None and current().capture == "all" and (isinstance(error, Exception) or is_cancellation(error)):
+    is_any = foreign and current().capture == "all" and (isinstance(error, Exception) or is_cancellation(error))
+    if top is None and is_any:
         return _of_exception(error, Hints(otherwise=UNHANDLED), now)
     found = _failures(error, boundary_for, Hints(), now, set())
     return Observations(tuple(found), event_id(top) if top is not None else None)
@@ -149,7 +152,7 @@ def _failures(
     """The failures of the explicit chain of `error`, causes first; `hints` are of the exceptions `handed` in."""
     for lost in unplaced(error, boundary_for):
         _say_missing(lost, hints, "boundary")
-    for node in observed(error, boundary_for):
+    for node in _anew(error, boundary_for):
         event = recorded_event(node) or event_of(node, boundary_for)
         if event is not None and id(node.error) in handed and hints != Hints():
             kind = None if attribute(node.error, "failure_kind") else hints.kind
@@ -157,6 +160,18 @@ def _failures(
         if event is not None:
             keep_event(node, event)
             yield _born(node.error, event, now)
+
+
+def _anew(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
+    """The failures of the chain, causes first; one that is raised again from another cause is a new failure."""
+    nodes = observed(error, boundary_for)
+    renewed = False
+    for node in nodes:
+        event = recorded_event(node)
+        if event is not None and event.cause_id and node.cause_id and event.cause_id != node.cause_id:
+            renew(node)
+            renewed = True
+    return observed(error, boundary_for) if renewed else nodes
 
 
 def _born(error: BaseException, event: FailureEvent, now: Birth) -> Observation:

@@ -6,14 +6,14 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
 
 from failgraph import diagnostics, hoplog, placement
 from failgraph.chain import carries_failure
 from failgraph.context import Birth, here
+from failgraph.deferring import MAX_WAITING, Deferred, Waiting
 from failgraph.diagnostics import count, guard
 from failgraph.hoplog import Logged
 from failgraph.index import Index
@@ -27,17 +27,8 @@ from failgraph.writing import Recorded, choose_span, put
 if TYPE_CHECKING:
     from failgraph.hops import Hop
 
-_MAX_DEFERRED = 1024
 _MAX_WRITTEN = 64
 """Traces that an exception remembers to be written to; a cached one may pass through any number."""
-
-
-class _Deferred(NamedTuple):
-    failure: object
-    hints: Hints
-    birth: Birth
-    span: Span | None
-    own: bool
 
 
 _NOTHING = Recorded(None, "nowhere", None)
@@ -51,13 +42,17 @@ class Recorder:
         self.pipelines = placement.Pipelines()
         self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
         self._seq = itertools.count()
-        self._deferred: SimpleQueue[_Deferred] = SimpleQueue()
-        self._refused = 0
+        self._deferred = Waiting()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether what was deferred should be recorded soon, lest some be refused."""
+        return len(self._deferred) >= MAX_WAITING // 2
 
     @property
     def busy(self) -> bool:
         """Whether there is anything to do when a span ends."""
-        return bool(self.index) or not self._deferred.empty()
+        return bool(self.index) or len(self._deferred) > 0
 
     def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Write `failure` with its causes; see the function `record`."""
@@ -66,15 +61,20 @@ class Recorder:
         found = observe(failure, hints, birth)
         return self._write_all(found, span, birth, own=own) if found.all else self._nowhere(None)
 
-    def record_escaping(self, error: BaseException, hop: Hop, span: Span | None = None) -> str | None:
+    def record_escaping(
+        self, error: BaseException, hop: Hop, span: Span | None = None, *, foreign: bool = True
+    ) -> str | None:
         """Write the failures that leave `hop` with `error`; the id of the outermost one, None where there is none.
 
-        One that does not know where it was made is of `span`, by default of the current one.
+        One that does not know where it was made is of `span`, by default of the current one; so is one that was made in
+        another trace: an exception that is kept and raised again is in each trace that it fails. `foreign` is whether
+        the settings may make a failure of an exception that is none.
         """
         now = here()._replace(hop=hop)
         now = now if span is None else now._replace(span=span)
-        found = escaping(error, now)
-        self._write_all(found, None, now, own=False)
+        found = escaping(error, now, foreign=foreign)
+        at_home = tuple(each if _of_trace(each.birth, hop) else each._replace(birth=now) for each in found.all)
+        self._write_all(found._replace(all=at_home), None, now, own=False)
         if found.outermost_id is not None and hop.trace_id is not None:
             # A foreign exception that was recorded before this hop began is known here by its id alone.
             event = self.index.find(found.outermost_id, hop.trace_id)
@@ -98,7 +98,10 @@ class Recorder:
         for event in report.events.values():
             place = places.get(event.event_id)
             if place is None:
-                self._write_all(Observations((Observation(event, now, remote=True),)), None, now, own=False)
+                if hop is None or hop.takes_copy():
+                    self._write_all(Observations((Observation(event, now, remote=True),)), None, now, own=False)
+                else:
+                    count("copies_refused")
                 continue
             if context is not None:
                 self.index.told(event, context.trace_id, place)
@@ -108,25 +111,21 @@ class Recorder:
 
     def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
-        if self._deferred.qsize() >= _MAX_DEFERRED:
-            self._refused += 1
+        if not self._deferred.put(Deferred(failure, hints, here(), span, own)):
             return _NOTHING
-        self._deferred.put(_Deferred(failure, hints, here(), span, own))
         event_id = getattr(failure, "event_id", None)
         return Recorded(event_id if isinstance(event_id, str) else None, "deferred", None)
 
+    def defer_dying(self, error: BaseException) -> None:
+        """Keep what `error`, which nobody holds any more, says; not itself, with all that its frames hold."""
+        self._deferred.put(Deferred(escaping(error, here()), Hints(), here(), None, own=False))
+
     def drain(self) -> None:
         """Record what was deferred."""
-        if self._refused:
-            count("deferred_refused", self._refused)
-            self._refused = 0
-        while not self._deferred.empty():
-            try:
-                failure, hints, birth, span, own = self._deferred.get_nowait()
-            except Empty:
-                return
+        for failure, hints, birth, span, own in self._deferred.taken():
             with guard("deferred record"):
-                self._write_all(observe(failure, hints, birth), span, birth, own=own)
+                found = failure if isinstance(failure, Observations) else observe(failure, hints, birth)
+                self._write_all(found, span, birth, own=own)
 
     def _write_all(self, found: Observations, span: Span | None, now: Birth, *, own: bool) -> Recorded:
         result = _NOTHING
@@ -186,6 +185,11 @@ def _ended(span: Span | None) -> bool:
     if span is None or isinstance(span, NonRecordingSpan) or span.is_recording():
         return False
     return span.get_span_context().trace_flags.sampled
+
+
+def _of_trace(birth: Birth, hop: Hop) -> bool:
+    """Whether a failure was made in the trace of `hop`, or nobody knows of another."""
+    return birth.span is None or hop.trace_id in (None, birth.span.get_span_context().trace_id)
 
 
 def _note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:

@@ -35,8 +35,8 @@ TARGETS: Final[Mapping[str, tuple[_Target, ...]]] = {
         _Target("ClientResponse", "start", "clients:aiohttp_start"),
     ),
     "httpx": (
-        _Target("HTTPTransport", "handle_request", "clients:httpx_handle"),
-        _Target("AsyncHTTPTransport", "handle_async_request", "clients:httpx_handle_async"),
+        _Target("Client", "_send_single_request", "clients:httpx_send"),
+        _Target("AsyncClient", "_send_single_request", "clients:httpx_send_async"),
     ),
     "requests.adapters": (_Target("HTTPAdapter", "send", "clients:requests_send"),),
 }
@@ -49,7 +49,7 @@ class _Hook:
     """A wrapper of ours on a method; taken off again only where nobody has wrapped it since."""
 
     def __init__(self, owner: type, name: str, wrapper: str) -> None:
-        self._owner, self._name, self._original = owner, name, vars(owner)[name]
+        self.owner, self._name, self._original = owner, name, vars(owner)[name]
         self.active = True
         self._where = wrapper
         self._wrapper: Callable[..., Any] | None = None
@@ -77,18 +77,18 @@ class _Hook:
     def remove(self) -> None:
         """Take the wrapper off, or silence it where somebody else's stands on it."""
         self.active = False
-        if vars(self._owner)[self._name] is self._ours:
-            setattr(self._owner, self._name, self._original)
+        if vars(self.owner)[self._name] is self._ours:
+            setattr(self.owner, self._name, self._original)
 
 
 def put_on(module: str) -> None:
     """Wrap what is to be wrapped in `module`, which is loaded; what is wrapped already stays."""
     for target in TARGETS[module]:
         key = (module, target.owner, target.method)
-        if key in _hooks:
-            continue
         with guard("hooking"):
             owner = getattr(sys.modules[module], target.owner, None)
+            if key in _hooks and _hooks[key].owner is owner:
+                continue  # another one is there after a reload
             if not isinstance(owner, type) or target.method not in vars(owner):
                 count("hook_missing")
                 logger.debug("failgraph: there is no %s.%s.%s to hook", *key)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from opentelemetry.trace import Span, Status, StatusCode
 
 from failgraph.chain import carries_failure
+from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.recorder import record_leaving
 from failgraph.redaction import HIDDEN, redacted_beginning
@@ -56,8 +57,9 @@ def set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: 
     code = status.status_code if isinstance(status, Status) else status
     if code is not StatusCode.ERROR:
         return wrapped(*args, **kwargs)
-    error = sys.exc_info()[1]
-    if error is not None and instance.is_recording():
+    error, hop = sys.exc_info()[1], current_hop.get()
+    inside = hop is None or error is not hop.handled_around
+    if error is not None and inside and instance.is_recording():
         # It may be another span's status that is set while an exception is handled: the failure goes where it was made.
         record_leaving(error, instance, at_birth=True)
     said = status.description if isinstance(status, Status) else description

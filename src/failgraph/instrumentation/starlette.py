@@ -14,9 +14,15 @@ from failgraph.transport.serving import Observer, is_to_be_served, serve
 
 def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
     """`Starlette.__call__`: serve the request in a hop."""
-    if len(args) == 3 and not kwargs and is_to_be_served(args[0]):
-        return serve(wrapped, *args)
-    return wrapped(*args, **kwargs)
+    try:
+        scope, receive, send = _of_call(*args, **kwargs)
+    except TypeError:
+        return wrapped(*args, **kwargs)  # which says what is wrong
+    return serve(wrapped, scope, receive, send) if is_to_be_served(scope) else wrapped(*args, **kwargs)
+
+
+def _of_call(scope: Any, receive: Any, send: Any) -> tuple[Any, Any, Any]:
+    return scope, receive, send
 
 
 def outer(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001

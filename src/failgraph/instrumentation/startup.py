@@ -53,10 +53,9 @@ def start() -> None:
 def when_imported(module: str, call: Callable[[str], None]) -> None:
     """Call `call` with the name of `module` once that is loaded: now, or right after its first import."""
     spec = getattr(sys.modules.get(module), "__spec__", None)
+    _finder.after[module] = call  # also after a reload
     if module in _finder.loaded or (spec is not None and not getattr(spec, "_initializing", False)):
         call(module)
-        return
-    _finder.after[module] = call
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -111,7 +110,7 @@ class _Loader:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
         self._finder.loaded.add(module.__name__)
-        after = self._finder.after.pop(module.__name__, None)
+        after = self._finder.after.get(module.__name__)
         if after is not None:
             after(module.__name__)
 

@@ -29,6 +29,8 @@ _RULES = (
     *names.RULES,
 )
 
+_SHORT_TOKEN = 8
+"""A peer token of fewer characters may be part of any word."""
 _MARK = mark("").removesuffix("]")
 HIDDEN = mark("hidden")
 """Stands for a text that the user's own rules could not be applied to."""
@@ -44,6 +46,8 @@ def redact(text: str) -> str:
         return text
     if settings.redact_fault is not None:
         return HIDDEN
+    if settings.peer_token is not None and len(settings.peer_token) >= _SHORT_TOKEN:
+        text = text.replace(settings.peer_token, mark("peer_token"))
     return _with_own_rules(_without_secrets(text), settings)
 
 

@@ -1,189 +1,16 @@
-"""A served request as a hop: opened before the application sees it, reported when its reply starts.
-
-Three sources, one recorder: what escapes the application, what it turns into a reply, and what was made in the request
-and handled there. All of it happens beside the application: same exceptions, same messages, same order.
-"""
+"""ASGI applications, served so that each request is a hop, open while the application has it."""
 
 from __future__ import annotations
 
 import sys
-import weakref
-from collections.abc import Awaitable, Callable, MutableMapping
 from types import TracebackType
-from typing import Any, Final
 
 from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, SpanKind, TraceFlags
 
 from failgraph.context import current_hop
-from failgraph.diagnostics import count, guard
-from failgraph.exceptions import NgFailureEvent, remembered
-from failgraph.hops import Hop
-from failgraph.observation import Hints
-from failgraph.recorder import recorder
+from failgraph.diagnostics import guard
 from failgraph.settings import current
-from failgraph.transport import headers
-from failgraph.transport.headers import Place
-from failgraph.transport.peers import is_told
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Fields = list[tuple[bytes, bytes]]
-
-KEY: Final = "failgraph.request"
-"""Where a request is in its scope: an application inside an application serves the same one."""
-_MAX_BIRTHS: Final = 1024
-_ROOM: Final = 728
-"""Bytes of reply head beside ours that still fit a default proxy's buffer of 4,096, with what servers add."""
-
-
-class Request(Hop):
-    """The hop of one request. Its span is the SERVER span, as soon as somebody sees that."""
-
-    def __init__(self, scope: Scope, inside: Hop | None) -> None:
-        super().__init__(INVALID_SPAN, inside)
-        client = scope.get("client")
-        self._asked = is_told(scope.get("headers", ()), client[0] if client else None)
-        self._births: list[weakref.ref[NgFailureEvent]] = []
-        self._error: BaseException | None = None
-        self._around = sys.exc_info()[1]
-        self._told: headers.Told | None = None
-        self.replied = False
-        self.see(trace.get_current_span())
-
-    def see(self, span: Span) -> None:
-        """Take `span` for the request's, where it is a SERVER span and of no other request.
-
-        Of nested ones the outermost is taken; of two that are traced side by side the inner one, where all else is.
-        """
-        if getattr(span, "kind", None) is not SpanKind.SERVER or span is self.span or self.reported:
-            return
-        if self.span is not None and getattr(span, "parent", None) != getattr(self.span, "parent", None):
-            return
-        if all(hop.span is not span for hop in self.around()):
-            self.adopt(span)
-            self._escapes_to = span
-
-    def saw(self, error: BaseException | None) -> None:
-        """An exception passes on its way out, or is being answered; what comes of it shows when the reply starts."""
-        if error is None or error is self._around:
-            return
-        if self.reported:
-            recorder().record_escaping(error, self, self.span)
-        else:
-            self._error = error
-
-    def finish(self, error: BaseException | None) -> None:
-        """Write the report: this is the last time that the span can be written on. A reply may still come, or not."""
-        if self.reported or self.span is None or not self.span.is_recording():
-            return
-        failed = error is not None and self.escape(error)
-        self._settle()
-        self._error = None
-        self._report(failed=failed, most=current().header_bytes)
-
-    def born(self, error: NgFailureEvent) -> None:
-        """Remember a failure that was made in this request, as long as somebody holds it."""
-        if len(self._births) >= _MAX_BIRTHS:
-            self._births = [birth for birth in self._births if birth() is not None][-_MAX_BIRTHS + 1 :]
-        self._births.append(weakref.ref(error))
-
-    def let_go(self, error: NgFailureEvent) -> None:
-        """Record a failure that was handled, and that nobody holds any more; later, since this may be anywhere."""
-        recorder().defer(error, Hints(), None, own=False)
-
-    def close(self, error: BaseException | None) -> None:
-        """Record what is left; without a reply, this is when the report is written."""
-        with guard("request end"):
-            self._settle()
-        if error is not None and self.reported:
-            with guard("recording what escapes after the reply"):
-                recorder().record_escaping(error, self, self.span)
-            error = None
-        self._error = None
-        super().close(error)
-
-    def _settle(self) -> None:
-        """Record the failures that were made here, still exist, and have not been recorded."""
-        births, self._births = self._births, []
-        for birth in births:
-            error = birth()
-            if error is not None and remembered(error).birth is not None and not remembered(error).written:
-                recorder().record_escaping(error, self, self.span)
-        recorder().drain()
-
-    def replying(self, message: Message) -> Message:
-        """The message that starts the reply, with the report in its headers for whoever gets it."""
-        self.replied = True
-        status, head = int(message["status"]), list(message.get("headers", ()))
-        if not self.reported:
-            self.saw(sys.exc_info()[1])
-            error, self._error = self._error, None
-            if error is not None:
-                own = recorder().record_escaping(error, self, self.span)
-                if status >= 400:
-                    self.log.claim(own)
-            self._settle()
-            if self._asked:
-                head = self._take_over(head)
-            failed = status >= 500 and self.log.failure_id is not None
-            self._report(failed=failed, most=self._left(head))
-        told = self._told
-        if told is None or self._left(head) < 0:
-            return message
-        head += [(headers.REPORT.encode(), told.report_value.encode()), *_CARRIED]
-        if told.spans_value is not None:
-            head.append((headers.SPANS.encode(), told.spans_value.encode()))
-        return {**message, "headers": head}
-
-    def _left(self, head: Fields) -> int:
-        """Bytes of reply head that a report may take beside what the reply says itself; what is told already counts."""
-        most = current().header_bytes
-        used = sum(len(name) + len(value) + 4 for name, value in (*head, *_CARRIED))
-        told = 0 if self._told is None else headers.size(self._told)
-        return min(most, most + _ROOM - used) - told
-
-    def _report(self, *, failed: bool, most: int) -> None:
-        """Decide what the caller is told, in at most `most` bytes, and write the report on the span as it is sent."""
-        self.reported = True
-        if not self.log:
-            return
-        if self._asked:
-            report = self.log.report()
-            self._told = headers.encode(report, self._places(report.events), most)
-            if self._told is None:
-                count("header_left_out")
-        if self.span is not None and self.span.is_recording():
-            self.write(failed=failed, sent=None if self._told is None else self._told.report)
-
-    def _take_over(self, head: Fields) -> Fields:
-        """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
-        values = {name.lower(): value.decode("latin-1") for name, value in head}
-        carried = values.get(headers.REPORT.encode())
-        report = headers.decode(carried) if carried is not None else None
-        if report is None:
-            return head
-        recorder().record_reply(report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), ""))))
-        return [(name, value) for name, value in head if name.lower() not in _OURS]
-
-    def _places(self, ids: Any) -> dict[str, Place]:
-        trace_id = self.trace_id or 0
-        found = {event_id: recorder().index.place_of(event_id, trace_id) for event_id in ids}
-        return {key: Place(place.trace_id, place.span_id) for key, place in found.items() if place is not None}
-
-
-_OURS: Final = frozenset({headers.REPORT.encode(), headers.SPANS.encode()})
-_CARRIED: Final[Fields] = [(b"vary", headers.ACCEPT.encode()), (b"cache-control", b"private")]
-"""So that no cache hands a report on to somebody who did not ask."""
-
-
-def contexts(places: dict[str, Place]) -> dict[str, SpanContext]:
-    """Spans of other processes as span contexts."""
-    sampled = TraceFlags(TraceFlags.SAMPLED)
-    return {key: SpanContext(place.trace_id, place.span_id, True, sampled) for key, place in places.items()}
+from failgraph.transport.request import KEY, App, Message, Receive, Request, Scope, Send
 
 
 async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
@@ -269,7 +96,10 @@ class Observer:
         async def look_and_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 # Further out, another task may send it, where this exception is not being handled.
-                request.saw(sys.exc_info()[1])
+                handled = sys.exc_info()[1]
+                if handled is None and not self._last:
+                    request.begins_anew()
+                request.saw(handled)
             await send(message)
 
         with _Observed(request, ends=self._ends, last=self._last, websocket=scope["type"] == "websocket"):
@@ -285,6 +115,7 @@ class _Observed:
     def __enter__(self) -> None:
         with guard("observing"):
             self._request.see(trace.get_current_span())
+            self._request.begins_anew()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         with guard("observing"):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
 from failgraph.recorder import recorder
 from failgraph.reports import rebuild_failure
 from failgraph.transport import headers
 from failgraph.transport.peers import is_peer
-from failgraph.transport.serving import contexts
+from failgraph.transport.request import contexts
 
 
 def take(host: str, value_of: Callable[[str], str | None]) -> None:
@@ -19,6 +20,9 @@ def take(host: str, value_of: Callable[[str], str | None]) -> None:
         value = value_of(headers.REPORT)
         if value is None or not is_peer(host):
             return
+        hop = current_hop.get()
+        if hop is not None:
+            hop.relayed(value)
         report = headers.decode(value)
         if report is None:
             count("report_unreadable")

@@ -1,0 +1,65 @@
+"""Failures that are recorded a little later: where they were met, a finalizer or a signal handler, nothing may lock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from opentelemetry.trace import Span
+
+from failgraph.context import Birth
+from failgraph.diagnostics import count
+from failgraph.observation import Hints
+
+MAX_WAITING = 1024
+"""Failures that wait at most; further ones are refused and counted."""
+
+
+class Deferred(NamedTuple):
+    """One that waits."""
+
+    failure: object
+    """What was handed in, or what was observed of it already."""
+    hints: Hints
+    birth: Birth
+    span: Span | None
+    own: bool
+
+
+class Waiting:
+    """The queue of them; putting takes no lock."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Deferred] = SimpleQueue()
+        self._refused = 0
+        self._taking = threading.local()
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return self._queue.qsize()
+
+    def put(self, deferred: Deferred) -> bool:
+        """Let one wait; whether there was room."""
+        if len(self) >= MAX_WAITING:
+            self._refused += 1
+            return False
+        self._queue.put(deferred)
+        return True
+
+    def taken(self) -> Iterator[Deferred]:
+        """Each that waits, oldest first. A thread that is at it already gets none: what it records ends spans, too."""
+        if getattr(self._taking, "now", False):
+            return
+        if self._refused:
+            count("deferred_refused", self._refused)
+            self._refused = 0
+        self._taking.now = True
+        try:
+            with suppress(Empty):  # another thread may have taken the last
+                while len(self):
+                    yield self._queue.get_nowait()
+        finally:
+            self._taking.now = False
