@@ -13,6 +13,7 @@ import requests
 import failgraph
 from failgraph import FailureEvent, FailureReport, NgFailureEvent, current_report, hop, raise_for_failure, record
 from failgraph.instrumentation import attach as attaching
+from failgraph.redaction import redact
 from failgraph.transport.headers import Place, encode
 
 httpx = pytest.importorskip("httpx", reason="this set has no httpx")
@@ -237,6 +238,89 @@ def test_a_header_that_is_no_report_changes_nothing(get, peer, tracer, exporter,
         assert not current_report().events
     assert (getattr(response, "status", None) or response.status_code) == 200
     assert written(exporter) == []
+
+
+def test_a_request_is_afterwards_what_its_caller_made_it(get, peer, setting):
+    """The token stays with the request that carries it: not in the response's request, not in an exception's text."""
+    setting("PEER_TOKEN", "a token of ours")
+    response = get(peer.url(), {"X-Own": "1"})
+    assert peer.asked[0]["x-ng-failure-accept"] == "a token of ours"
+    request = getattr(response, "request_info", None) or response.request
+    assert "a token of ours" not in repr(request) + str(dict(request.headers))
+    assert {name.lower() for name in request.headers} & {"x-ng-failure-accept"} == set()
+    assert request.headers["X-Own"] == "1"
+
+
+def test_the_token_is_a_secret_in_every_text(setting):
+    """Whoever writes it somewhere: redaction knows it."""
+    setting("PEER_TOKEN", "a token of ours")
+    assert "a token of ours" not in redact("sent X-NG-Failure-Accept: a token of ours, got 500")
+
+
+def test_a_redirect_to_an_adapter_of_the_users_own(peer, setting):
+    """A host that is served by an adapter that we do not see gets nothing of what the first request carried."""
+    seen = []
+
+    class Own(requests.adapters.BaseAdapter):
+        def send(self, request, **kwargs):
+            seen.append(dict(request.headers))
+            response = requests.Response()
+            response.status_code, response.request, response.url = 200, request, request.url
+            return response
+
+        def close(self):
+            pass
+
+    setting("PEER_TOKEN", "a token of ours")
+    with requests.Session() as session:
+        session.trust_env = False
+        session.mount("http://third.example/", Own())
+        session.get(peer.url(path="/to?http://third.example/x"))
+    assert peer.asked[0]["x-ng-failure-accept"] == "a token of ours"
+    assert "a token of ours" not in str(seen)
+
+
+@pytest.mark.parametrize("client", ["httpx", "requests", "aiohttp"])
+def test_a_proxy_is_neither_asked_nor_believed(client, peer, tracer, exporter):
+    """For an http address it sees the request, and answers in the peer's place."""
+    peer.headers = told(event("lie"), own="lie", recorded=False)
+    with tracer.start_as_current_span("request"), hop():
+        if client == "requests":
+            with requests.Session() as session:
+                session.trust_env = False
+                session.get("http://model.internal/", proxies={"http": peer.url()})
+        elif client == "httpx":
+            with httpx.Client(proxy=peer.url(), trust_env=False) as own:
+                own.get("http://model.internal/")
+        else:
+            aiohttp = pytest.importorskip("aiohttp", reason="this set has no aiohttp")
+
+            async def through():
+                async with aiohttp.ClientSession() as session:
+                    await session.get("http://model.internal/", proxy=peer.url())
+
+            asyncio.run(through())
+        assert current_report() == FailureReport()
+    assert len(peer.asked) == 1
+    assert "x-ng-failure-accept" not in peer.asked[0]
+    assert written(exporter) == []
+
+
+def test_contribs_instrumentation_comes_and_goes_beside_us(peer, make_provider, exporter):
+    """It wraps httpx before us, takes its own wrapper off, and leaves ours."""
+    contrib = pytest.importorskip(
+        "opentelemetry.instrumentation.httpx", reason="needs contrib"
+    ).HTTPXClientInstrumentor()
+    attaching.detach()
+    contrib.instrument(tracer_provider=make_provider())
+    try:
+        attaching.attach("the test", look=False)
+    finally:
+        contrib.uninstrument()
+    with httpx.Client(trust_env=False) as client:
+        client.get(peer.url())
+    assert peer.asked[0]["x-ng-failure-accept"] == "1"
+    assert exporter.get_finished_spans() == ()
 
 
 def test_raising_continues_the_whole_chain(get, peer):

@@ -218,6 +218,18 @@ def test_a_status_that_is_set_for_another_span_moves_no_failure(tracer, placed):
     assert placed() == [("outer", "judge_failed")]
 
 
+def test_a_status_inside_a_hop_says_nothing_of_what_is_handled_around_it(tracer, exporter):
+    """A hop that is opened in somebody's handler: the failure that is being handled there is not among its own."""
+    made = failure()
+    with tracer.start_as_current_span("request"):
+        try:
+            raise made
+        except NgFailureEvent:
+            with hop(), tracer.start_as_current_span("other") as span:
+                span.set_status(StatusCode.ERROR)
+                assert not failgraph.current_report().events
+
+
 def test_what_leaves_a_hop_too_is_recorded_once(tracer, placed, exporter):
     """Hook and hop are two sources of one recorder, and the hop knows its own failure."""
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("request"), hop():

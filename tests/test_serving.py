@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import copy
 import json
+import subprocess
+import sys
+import weakref
 
 import pytest
 from opentelemetry import trace
@@ -16,6 +21,7 @@ from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode, encode
 from failgraph.transport.request import KEY
 from failgraph.transport.serving import FailureMiddleware
+from failgraph.transport.taking import take
 
 fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
 from fastapi.responses import JSONResponse, StreamingResponse  # noqa: E402
@@ -635,6 +641,201 @@ def test_a_request_that_is_traced_twice_over(make_provider, exporter, written):
     while above is not holder:
         above = by_id[above.parent.span_id]
     assert own(holder) == report(answer).failure_id
+
+
+def test_a_failure_that_was_let_go_holds_nothing_of_its_frames(app):
+    """A retry loop with something large in each frame keeps none of it: what is recorded later is the record."""
+    held = []
+
+    class Large:
+        pass
+
+    def attempt():
+        large = Large()
+        held.append(weakref.ref(large))
+        raise failure("transport_timeout") from ValueError("no answer")
+
+    @app.get("/")
+    async def route():
+        for _ in range(20):
+            with contextlib.suppress(NgFailureEvent):
+                attempt()
+        return sum(each() is not None for each in held)
+
+    assert run(app).body == b"0"
+
+
+def test_any_number_of_swallowed_failures_is_recorded(app, spans, written):
+    """Each once, whatever ends while they are recorded: on the span while it has room, then on failure spans."""
+
+    @app.get("/")
+    async def route():
+        for _ in range(700):
+            with contextlib.suppress(NgFailureEvent):
+                raise failure("transport_timeout")
+        return "done"
+
+    run(app)
+    assert len(written()) == 700
+    assert spans()["server"].attributes[P + "report.count"] == 700
+
+
+def test_a_scope_may_be_copied(app, written):
+    """Middleware that copies its scope, deeply, is served as it would be without us."""
+
+    class Copies:
+        def __init__(self, app):
+            self.app = app
+
+        async def __call__(self, scope, receive, send):
+            copied = copy.deepcopy({key: value for key, value in scope.items() if key != "app"})
+            await self.app({**copied, "app": scope["app"]}, receive, send)
+
+    app.add_middleware(Copies)
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 500
+    assert [kind for _, kind, _ in written()] == ["judge_failed"]
+    assert len(report(answer).events) == 1
+
+
+def test_an_exception_that_is_kept_is_in_each_trace_that_it_fails(app, exporter):
+    """One made at import, or cached, and raised in several requests: each trace stands alone."""
+    kept = failure("provider_unavailable")
+
+    @app.get("/")
+    def route():
+        raise kept
+
+    answers = [run(app, headers=ASKING) for _ in range(3)]
+    events = [
+        (span.context.trace_id, event.attributes[P + "id"])
+        for span in exporter.get_finished_spans()
+        for event in span.events
+        if event.name == "nemo.gym.failure"
+    ]
+    assert len(events) == len(set(events)) == 3
+    assert {report(answer).failure_id for answer in answers} == {kept.event_id}
+
+
+def test_an_exception_that_is_raised_again_from_another_cause_is_a_new_failure(app):
+    """One record says one cause: with another one it has an id of its own, and both edges are true."""
+    kept = failure("provider_unavailable")
+
+    @app.get("/{name}")
+    def route(name: str):
+        raise kept from failure(f"{name}_failed")
+
+    reports = [report(run(app, f"/{name}", headers=ASKING)) for name in ("one", "two")]
+    for found, name in zip(reports, ("one", "two"), strict=True):
+        cause = found.events[found.events[found.failure_id].cause_id]
+        assert cause.failure_kind == f"{name}_failed"
+    assert reports[0].failure_id != reports[1].failure_id
+
+
+def test_what_somebody_recovered_from_is_not_the_own_failure(app, spans, written):
+    """Middleware that calls the application again after a failure, inside its handler: the second answer is no failure."""
+
+    class Again:
+        def __init__(self, app):
+            self.app = app
+
+        async def __call__(self, scope, receive, send):
+            try:
+                await self.app(scope, receive, send)
+            except NgFailureEvent:
+                await self.app({**scope, "path": "/nothing", "raw_path": b"/nothing"}, receive, send)
+
+    app.add_middleware(Again)
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert answer.status == 404
+    assert report(answer).failure_id is None
+    assert [kind for _, kind, _ in written()] == ["judge_failed"]
+
+
+def test_capture_all_leaves_replies_alone(app, written, setting):
+    """A 404, a 422 or an HTTPException(401) is an answer: no exception escapes the request."""
+    setting("CAPTURE", "all")
+    setting("BOUNDARY", "resources_server")
+
+    @app.get("/number/{number}")
+    def route(number: int):
+        raise fastapi.HTTPException(401)
+
+    assert [run(app, path).status for path in ("/nothing", "/number/x", "/number/1")] == [404, 422, 401]
+    assert written() == []
+
+
+def test_a_relay_that_copies_headers_hands_no_report_on(app):
+    """A report that we asked a peer for does not go to somebody who asked for none; to a peer that asks, ours does."""
+    theirs = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary="resources_server")
+    value = encode(FailureReport(events={"theirs": theirs}), {}, 8000).report_value
+
+    @app.get("/")
+    async def route():
+        take("127.0.0.1", {"x-ng-failure-report": value}.get)
+        return JSONResponse("done", headers={"X-NG-Failure-Report": value, "X-Own": "1"})
+
+    stranger = run(app, client=("93.184.216.34", 1))
+    assert "x-ng-failure-report" not in stranger.headers
+    assert stranger.headers["x-own"] == "1"
+    assert list(report(run(app, headers=ASKING)).events) == ["theirs"]
+
+
+def test_a_peer_cannot_make_any_number_of_events(app, written):
+    """Copies that nobody recorded are recorded here, at most as many as a report holds."""
+
+    @app.get("/")
+    async def route():
+        for turn in range(20):
+            events = {
+                key: FailureEvent(event_id=key, failure_kind="judge_failed", boundary="agent")
+                for key in (f"{turn}-{number}" for number in range(200))
+            }
+            take(
+                "127.0.0.1", {"x-ng-failure-report": encode(FailureReport(events=events), {}, 60_000).report_value}.get
+            )
+        return "done"
+
+    run(app)
+    assert len(written()) == 256
+    assert failgraph.stats()["copies_refused"] == 20 * 200 - 256
+
+
+def test_a_call_by_keywords_is_a_request_too(app, written):
+    """As a subclass may call what it overrides."""
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    class Sub(type(app)):
+        async def __call__(self, scope, receive, send):
+            await super().__call__(scope=scope, receive=receive, send=send)
+
+    app.__class__ = Sub
+    answer = run(app, headers=ASKING)
+    assert report(answer).failure_id is not None
+
+
+def test_a_module_that_is_loaded_again_is_hooked_again():
+    """In a process of its own: reloading makes new classes."""
+    script = (
+        "import importlib, starlette.applications as a; from failgraph.instrumentation.attach import attach; "
+        "attach('the test', look=False); importlib.reload(a); "
+        "print(type(vars(a.Starlette)['__call__']).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Wrapper" in done.stdout
 
 
 def test_plain_asgi_middleware(tracer, exporter, written):

@@ -47,6 +47,7 @@ class Request(Hop):
         self._births: list[weakref.ref[NgFailureEvent]] = []
         self._error: BaseException | None = None
         self._relayed: set[str] = set()
+        self._recovered: BaseException | None = None
         self._told: headers.Told | None = None
         self.replied = False
         self.see(trace.get_current_span())
@@ -66,7 +67,7 @@ class Request(Hop):
 
     def saw(self, error: BaseException | None) -> None:
         """An exception passes on its way out, or is being answered; what comes of it shows when the reply starts."""
-        if error is None or error is self.handled_around:
+        if error is None or error is self.handled_around or error is self._recovered:
             return
         if self.reported:
             recorder().record_escaping(error, self, self.span)
@@ -100,8 +101,9 @@ class Request(Hop):
         if len(self._relayed) < _MAX_BIRTHS:
             self._relayed.add(value)
 
-    def begins_anew(self) -> None:
-        """The application is called, or answers, and handles nothing: what was seen before, somebody recovered from."""
+    def begins_anew(self, handled: BaseException | None = None) -> None:
+        """The application is called, or answers: what was seen before, and is `handled` around it, is recovered from."""
+        self._recovered = handled
         if not self.reported:
             self._error = None
 
@@ -113,7 +115,7 @@ class Request(Hop):
             with guard("recording what escapes after the reply"):
                 recorder().record_escaping(error, self, self.span)
             error = None
-        self._error = None
+        self._error = self._recovered = None
         super().close(error)
 
     def _settle(self) -> None:

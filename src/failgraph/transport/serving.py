@@ -115,7 +115,7 @@ class _Observed:
     def __enter__(self) -> None:
         with guard("observing"):
             self._request.see(trace.get_current_span())
-            self._request.begins_anew()
+            self._request.begins_anew(sys.exc_info()[1])
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         with guard("observing"):
