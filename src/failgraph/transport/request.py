@@ -102,7 +102,7 @@ class Request(Hop):
             self._relayed.add(value)
 
     def begins_anew(self, handled: BaseException | None = None) -> None:
-        """The application is called, or answers: what was seen before, and is `handled` around it, is recovered from."""
+        """The application is called, or answers: what was seen before, or is `handled` around it, is recovered."""
         self._recovered = handled
         if not self.reported:
             self._error = None
