@@ -38,12 +38,12 @@ class Waiting:
         self._taking = threading.local()
 
     def __len__(self) -> int:
-        """How many wait."""
-        return self._queue.qsize()
+        """How many wait, or were refused and are not counted yet."""
+        return self._queue.qsize() + self._refused
 
     def put(self, deferred: Deferred) -> bool:
         """Let one wait; whether there was room."""
-        if len(self) >= MAX_WAITING:
+        if self._queue.qsize() >= MAX_WAITING:
             self._refused += 1
             return False
         self._queue.put(deferred)
@@ -59,7 +59,7 @@ class Waiting:
         self._taking.now = True
         try:
             with suppress(Empty):  # another thread may have taken the last
-                while len(self):
+                while True:
                     yield self._queue.get_nowait()
         finally:
             self._taking.now = False

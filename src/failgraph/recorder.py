@@ -122,6 +122,8 @@ class Recorder:
 
     def drain(self) -> None:
         """Record what was deferred."""
+        if not len(self._deferred):
+            return
         for failure, hints, birth, span, own in self._deferred.taken():
             with guard("deferred record"):
                 found = failure if isinstance(failure, Observations) else observe(failure, hints, birth)

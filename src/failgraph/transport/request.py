@@ -42,8 +42,7 @@ class Request(Hop):
 
     def __init__(self, scope: Scope, inside: Hop | None) -> None:
         super().__init__(INVALID_SPAN, inside)
-        client = scope.get("client")
-        self._asked = is_told(scope.get("headers", ()), client[0] if client else None)
+        self._scope = scope
         self._births: list[weakref.ref[NgFailureEvent]] = []
         self._error: BaseException | None = None
         self._relayed: set[str] = set()
@@ -81,8 +80,7 @@ class Request(Hop):
         failed = error is not None and self.escape(error)
         self._settle()
         self._error = None
-        # The reply's own head is not known yet: room is kept for a large one.
-        self._report(failed=failed, most=max(current().header_bytes - 1024, current().header_bytes // 2))
+        self._report(_UNKNOWN, failed=failed)
 
     def born(self, error: NgFailureEvent) -> None:
         """Remember a failure that was made in this request, as long as somebody holds it."""
@@ -116,6 +114,7 @@ class Request(Hop):
                 recorder().record_escaping(error, self, self.span)
             error = None
         self._error = self._recovered = None
+        self._scope = {}
         super().close(error)
 
     def _settle(self) -> None:
@@ -139,10 +138,9 @@ class Request(Hop):
                 if status >= 400:
                     self.log.claim(own)
             self._settle()
-            if self._asked:
-                head = self._take_over(head)
+            head = self._take_over(head)
             failed = status >= 500 and self.log.failure_id is not None
-            self._report(failed=failed, most=self._left(head))
+            self._report(head, failed=failed)
         told = self._told
         if told is None or self._left(head) < 0:
             return self._without_relayed(message)
@@ -150,6 +148,11 @@ class Request(Hop):
         if told.spans_value is not None:
             head.append((headers.SPANS.encode(), told.spans_value.encode()))
         return {**message, "headers": head}
+
+    def _is_told(self) -> bool:
+        """Whether whoever sent the request gets its report; asked only where there is one."""
+        client = self._scope.get("client")
+        return is_told(self._scope.get("headers", ()), client[0] if client else None)
 
     def _without_relayed(self, message: Message) -> Message:
         """The message without a report that a relay copied from the reply of a peer, which we had asked for."""
@@ -165,14 +168,14 @@ class Request(Hop):
         told = 0 if self._told is None else headers.size(self._told)
         return min(most, most + _ROOM - used) - told
 
-    def _report(self, *, failed: bool, most: int) -> None:
-        """Decide what the caller is told, in at most `most` bytes, and write the report on the span as it is sent."""
+    def _report(self, head: Fields, *, failed: bool) -> None:
+        """Decide what the caller is told beside the reply's own head, and write the report on the span as it is sent."""
         self.reported = True
         if not self.log:
             return
-        if self._asked:
+        if self._is_told():
             report = self.log.report()
-            self._told = headers.encode(report, self._places(report.events), most)
+            self._told = headers.encode(report, self._places(report.events), self._left(head))
             if self._told is None:
                 count("header_left_out")
         if self.span is not None and self.span.is_recording():
@@ -180,9 +183,9 @@ class Request(Hop):
 
     def _take_over(self, head: Fields) -> Fields:
         """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
-        values = {name.lower(): value.decode("latin-1") for name, value in head}
+        values = {name.lower(): value.decode("latin-1") for name, value in head if name.lower() in _OURS}
         carried = values.get(headers.REPORT.encode())
-        report = headers.decode(carried) if carried is not None else None
+        report = headers.decode(carried) if carried is not None and self._is_told() else None
         if report is None:
             return head
         recorder().record_reply(report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), ""))))
@@ -194,6 +197,8 @@ class Request(Hop):
         return {key: Place(place.trace_id, place.span_id) for key, place in found.items() if place is not None}
 
 
+_UNKNOWN: Final[Fields] = [(b"", bytes(_ROOM + 1024))]
+"""Stands for the head of a reply that is not there yet: room is kept for a large one."""
 _OURS: Final = frozenset({headers.REPORT.encode(), headers.SPANS.encode()})
 _CARRIED: Final[Fields] = [(b"vary", headers.ACCEPT.encode()), (b"cache-control", b"private")]
 """So that no cache hands a report on to somebody who did not ask."""
