@@ -169,7 +169,7 @@ class Request(Hop):
         return min(most, most + _ROOM - used) - told
 
     def _report(self, head: Fields, *, failed: bool) -> None:
-        """Decide what the caller is told beside the reply's own head, and write the report on the span as it is sent."""
+        """Decide what the caller is told, beside the reply's own head, and write the report on the span as sent."""
         self.reported = True
         if not self.log:
             return
