@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 import subprocess
 import sys
@@ -69,6 +70,36 @@ def leaving(tracer) -> None:
             pass
 
 
+def requests() -> str:
+    """A bare FastAPI route that traces itself and has no report to give, with the server layer and without."""
+    import fastapi
+
+    from asgi import ASKING, call
+
+    def served() -> fastapi.FastAPI:
+        app = fastapi.FastAPI(telemetry={"tracer_provider": provider(with_failgraph=False)})
+        app.get("/")(lambda: "done")
+        return app
+
+    async def many(app: fastapi.FastAPI) -> None:
+        for _ in range(200):
+            await call(app, "/", ASKING)
+
+    plain = served()
+    asyncio.run(many(plain))
+    attach("bench", look=False)
+    ours = served()
+    asyncio.run(many(ours))
+    shares = []
+    for _ in range(20):
+        detach()
+        without = cpu(lambda: asyncio.run(many(plain)))
+        attach("bench", look=False)
+        shares.append(cpu(lambda: asyncio.run(many(ours))) / without)
+    detach()
+    return f"{statistics.median(shares):.3f}"
+
+
 def unset() -> float:
     """Seconds that the line of the start-up file takes where the variable is unset."""
     line = compile((Path(failgraph.__file__).parent.parent / "failgraph.pth").read_text(), "pth", "exec")
@@ -113,6 +144,7 @@ def main() -> None:
     detach()
     shares = [hooked / bare_one for hooked, bare_one in zip(hooked_exceptions, plain_exceptions, strict=True)]
     print(f"exceptions of others leave, hook / none: {statistics.median(shares):.3f}")
+    print(f"a bare request, server layer / none:     {requests()}")
     print(f"start-up file, unset:                    {unset() * 1000:.4f} ms")
     off, on = ([start({"FAILGRAPH_ENABLED": said}) for _ in range(30)] for said in ("", "true"))
     print(f"start-up file, set and nothing traced:   {(statistics.median(on) - statistics.median(off)) * 1000:.1f} ms")
