@@ -31,6 +31,7 @@ lint: $(VENV)/.dev
 $(VENV)/.demo: pyproject.toml
 	$(CHECK)
 	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	$(PIP) install --quiet --editable '.[demo]'
 	touch $@
 

@@ -125,6 +125,15 @@ def test_each_of_a_chain_leaves_its_own_span(tracer, placed):
     assert placed() == [("inner", "transport_timeout"), ("outer", "judge_failed")]
 
 
+def test_a_failure_without_a_boundary_is_counted_once(tracer, placed):
+    """However many spans it leaves."""
+    made = NgFailureEvent("judge_failed")
+    with pytest.raises(NgFailureEvent), tracer.start_as_current_span("outer"), tracer.start_as_current_span("inner"):
+        raise made
+    assert placed() == []
+    assert failgraph.stats()["no_boundary"] == 1
+
+
 def test_foreign_exceptions_are_no_failures(tracer, placed):
     """An exception without a failure in its chain is the SDK's business alone."""
     with pytest.raises(ValueError), tracer.start_as_current_span("span"):

@@ -249,6 +249,13 @@ def test_a_reference_of_another_form_is_refused(setting, reference):
         checked({"FAILGRAPH_REDACT_WITH": reference})
 
 
+def test_the_command_refuses_a_function_that_is_not_there(monkeypatch, capsys):
+    """Rather than to hide every text: exit code 2, and the sentence names it."""
+    monkeypatch.setenv("FAILGRAPH_REDACT_WITH", "no_such_module:hide")
+    assert main(["list", "nothing.jsonl"]) == 2
+    assert "FAILGRAPH_REDACT_WITH=no_such_module:hide cannot be loaded" in capsys.readouterr().err
+
+
 def test_settings_of_a_configuration_file(setting):
     """As an OpenTelemetry file gives them; the environment wins."""
     try:

@@ -72,8 +72,9 @@ def test_each_choice_is_taken(name, value, field, expected):
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_a_bad_value_is_told_with_name_value_and_choices(name):
-    """A problem names the variable, its value and what it may be; its default stands in."""
-    assert from_env({name: "Sometimes"}) == (Settings(), [f"{name}='Sometimes' is not one of {CHOICES[name]}"])
+    """A problem names the variable, its value and what it may be; its default stands in, but where texts were to go."""
+    made = Settings(reason=False) if name == "FAILGRAPH_REASON" else Settings()
+    assert from_env({name: "Sometimes"}) == (made, [f"{name}='Sometimes' is not one of {CHOICES[name]}"])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from failgraph.errors import ConfigError, SourceError
 from failgraph.readers import Reading, Trace, read
+from failgraph.redaction import missing_function
 from failgraph.settings import ENABLED, checked
 from failgraph.view import list_line, list_row, loss_lines, neutral, picture, plain, plain_lines, show_row
 from failgraph.view.picture import Line, Picture
@@ -59,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         checked(os.environ)
+        problem = missing_function()
+        if problem is not None:
+            raise ConfigError([problem])
         command: Callable[[argparse.Namespace], int] = arguments.command
         code = command(arguments)
         sys.stdout.flush()

@@ -44,6 +44,9 @@ from failgraph.salvage import boundary_of, fields_of
 from failgraph.settings import current
 from failgraph.text import safe_str
 
+_TOLD = "_failgraph_told"
+"""Attribute of a failure that cannot be recorded: it was counted."""
+
 
 class Hints(NamedTuple):
     """What the caller of `record` knows; it fills only what the failure does not say itself."""
@@ -151,7 +154,9 @@ def _failures(
 ) -> Iterator[Observation]:
     """The failures of the explicit chain of `error`, causes first; `hints` are of the exceptions `handed` in."""
     for lost in unplaced(error, boundary_for):
-        _say_missing(lost, hints, "boundary")
+        if not vars(lost).get(_TOLD):  # it passes here once a span
+            vars(lost)[_TOLD] = True
+            _say_missing(lost, hints, "boundary")
     for node in _anew(error, boundary_for):
         event = recorded_event(node) or event_of(node, boundary_for)
         if event is not None and id(node.error) in handed and hints != Hints():
@@ -191,7 +196,8 @@ def _say_missing(error: BaseException, hints: Hints, what: str) -> None:
     name = type(error).__name__
     choices = ", ".join(each.value for each in FailureBoundary)
     given = "" if hints.boundary is None else f" (given {safe_str(hints.boundary)[:40]!a})"
-    fix = f"give record() one of {choices}{given}" if what == "boundary" else "give record() a kind"
+    how = "set FAILGRAPH_BOUNDARY to" if hints.otherwise is not None else "give record()"
+    fix = f"{how} one of {choices}{given}" if what == "boundary" else "give record() a kind"
     warn_once(f"{what}:{name}", "failgraph: %s names no %s and is not recorded; %s", name, what, fix)
 
 

@@ -136,6 +136,8 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         elif name not in CHOICES or value.lower() in CHOICES[name]:
             values[name] = value if name not in CHOICES else value.lower()
         elif value:
+            if name == REASON:
+                values[name] = "off"  # somebody wanted texts hidden: rather none than all
             problems.append(f"{name}={environ[name][:80]!a} is not one of {', '.join(CHOICES[name])}")
     boundary, redact_with = values.get(BOUNDARY), values.get(REDACT_WITH) or None
     patterns, fault = _patterns(values.get(REDACT_PATTERNS, ""))

@@ -71,9 +71,22 @@ def _with_own_rules(text: str, settings: Settings) -> str:
     except Exception as error:  # noqa: BLE001 - the function is the user's and may raise anything
         count("redact_failed")
         name = type(error).__name__
-        warn_once(f"redact:{name}", "failgraph: %s failed (%s); the text is hidden", REDACT_WITH, name)
+        what = f"{REDACT_WITH}={settings.redact_with}"
+        warn_once(f"redact:{name}", "failgraph: %s failed (%s); the text is hidden", what, name)
         return HIDDEN
     return text
+
+
+def missing_function() -> str | None:
+    """A sentence where the user's own function cannot be loaded; for commands, which had better not start."""
+    reference = current().redact_with
+    if reference is None:
+        return None
+    try:
+        _function(reference)
+    except Exception as error:  # noqa: BLE001 - importing a module of the user's may raise anything
+        return f"{REDACT_WITH}={reference} cannot be loaded ({type(error).__name__}); is its folder on PYTHONPATH?"
+    return None
 
 
 @functools.lru_cache(maxsize=1)
