@@ -297,7 +297,8 @@ def test_a_proxy_is_neither_asked_nor_believed(client, peer, tracer, exporter):
 
             async def through():
                 async with aiohttp.ClientSession() as session:
-                    await session.get("http://model.internal/", proxy=peer.url())
+                    async with session.get("http://model.internal/", proxy=peer.url()) as response:
+                        await response.read()
 
             asyncio.run(through())
         assert current_report() == FailureReport()
