@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import sys
 
 import pytest
@@ -12,8 +14,11 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import Status, StatusCode
 
 import failgraph
-from failgraph import NgFailureEvent, hop
+from failgraph import FailureReport, NgFailureEvent, hop
+from failgraph.codec import decode
 from failgraph.instrumentation import attach as attaching, providers
+from failgraph.transport.headers import encode
+from redaction_corpus import SECRETS
 
 SDK_OWN = dict(vars(Span))
 KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
@@ -316,6 +321,30 @@ def test_secrets_in_a_status_that_is_set_by_hand(tracer, exporter, put):
     assert status == Status(StatusCode.ERROR, "said [redacted:api_key]") or (
         status.status_code is StatusCode.ERROR and status.description == "said [redacted:api_key]"
     )
+
+
+def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
+    """Each in the reason of a failure, in its foreign cause and in a plain exception: events, status, headers."""
+    for case in SECRETS:
+        with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("outer"), hop():
+            with tracer.start_as_current_span("inner"):
+                try:
+                    with tracer.start_as_current_span("call"):
+                        raise RuntimeError(case.text)
+                except RuntimeError as error:
+                    raise failure(case.text) from error
+        with contextlib.suppress(ValueError), tracer.start_as_current_span("plain"):
+            raise ValueError(case.text)
+    spans = exporter.get_finished_spans()
+    assert len(spans) == 4 * len(SECRETS)
+    for number, case in enumerate(SECRETS):
+        mine = spans[4 * number : 4 * number + 4]
+        failures = [dict(e.attributes) for span in mine for e in span.events if e.name == "nemo.gym.failure"]
+        report, _ = decode(failures)
+        assert len(report.events) == 1
+        told = encode(report, {}, 60_000)
+        exported = "\n".join([*map(texts, mine), repr(json.loads(told.report_value))])
+        assert not [secret for secret in case.secrets if secret in exported], case.label
 
 
 def test_what_the_caller_gives_with_an_exception_wins(tracer, exporter):
