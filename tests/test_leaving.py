@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import Status, StatusCode
 
 import failgraph
-from failgraph import FailureReport, NgFailureEvent, hop
+from failgraph import NgFailureEvent, hop
 from failgraph.codec import decode
 from failgraph.instrumentation import attach as attaching, providers
 from failgraph.transport.headers import encode
