@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -69,7 +70,9 @@ def jaeger(tmp_path_factory):
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"http://127.0.0.1:{query}/api/services", timeout=5).read()
                 break
-            assert process.poll() is None and time.monotonic() < until, (folder / "log").read_text()[-2000:]
+            said = (folder / "log").read_text()[-2000:]
+            assert process.poll() is None, said
+            assert time.monotonic() < until, said
             time.sleep(0.1)
         yield f"http://127.0.0.1:{otlp}", f"http://127.0.0.1:{query}"
     finally:
