@@ -16,6 +16,8 @@ from failgraph.text import neutral
 WARNINGS = "@jaeger@warnings"
 """The span attribute in which Jaeger's v3 API hands on what its own one has in `warnings`."""
 
+MAX_ERRORS = 3
+"""Errors of a backend that are told; the rest say the same, as a rule."""
 _MAX_SAID = 200
 _OTLP = frozenset({"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"})
 _WRAPPERS = ("trace", "result")
@@ -83,7 +85,7 @@ def _errors(top: Mapping[str, object]) -> tuple[str, ...]:
     """What an answer says went wrong; a log line or a record that has an `error` is no answer."""
     errors = top.get("errors")
     if isinstance(errors, list) and top.keys() <= {"data", "total", "limit", "offset", "errors"}:
-        return tuple(map(_error, errors))
+        return tuple(map(_error, errors[:MAX_ERRORS]))
     if top.keys() == {"error"} and top["error"] is not None:
         return (_error(top["error"]),)
     return (_error(top),) if top.keys() == {"code", "message", "details"} else ()
