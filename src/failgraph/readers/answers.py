@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from failgraph.readers.found import MAX_REFUSALS
 from failgraph.redaction import redacted_beginning
 from failgraph.text import neutral
 
 WARNINGS = "@jaeger@warnings"
 """The span attribute in which Jaeger's v3 API hands on what its own one has in `warnings`."""
 
-MAX_ERRORS = 3
-"""Errors of a backend that are told; the rest say the same, as a rule."""
 _MAX_SAID = 200
 _OTLP = frozenset({"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"})
 _WRAPPERS = ("trace", "result")
@@ -85,7 +84,7 @@ def _errors(top: Mapping[str, object]) -> tuple[str, ...]:
     """What an answer says went wrong; a log line or a record that has an `error` is no answer."""
     errors = top.get("errors")
     if isinstance(errors, list) and top.keys() <= {"data", "total", "limit", "offset", "errors"}:
-        return tuple(map(_error, errors[:MAX_ERRORS]))
+        return tuple(map(_error, errors[:MAX_REFUSALS]))
     if top.keys() == {"error"} and top["error"] is not None:
         return (_error(top["error"]),)
     return (_error(top),) if top.keys() == {"code", "message", "details"} else ()

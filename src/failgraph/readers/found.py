@@ -9,8 +9,8 @@ from failgraph.losses import Loss
 
 _MAX_BAD_LINES = 20
 """Broken parts that are named one by one; the rest are counted in one loss."""
-_MAX_REFUSALS = 3
-"""Errors of a backend that are told in its words."""
+MAX_REFUSALS = 3
+"""Errors of a backend that are told in its words; the rest say the same, as a rule."""
 _SIGNALS = {"logs": "logs", "metrics": "metrics", "profiles": "profiles", "spans": "traces"}
 
 
@@ -33,7 +33,7 @@ class Found:
 
     def refuse(self, words: str) -> None:
         """The backend says that something went wrong."""
-        if len(self.refusals) < _MAX_REFUSALS:
+        if len(self.refusals) < MAX_REFUSALS:
             self.refusals.append(words)
 
     def lost(self, besides: Container[str] = ()) -> Iterator[Loss]:

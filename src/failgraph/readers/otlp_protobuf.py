@@ -23,6 +23,8 @@ _SCOPE_SPANS = 0x12
 """Field 2 of a `ResourceSpans`. Whatever has none holds no span, and a trace has no such field."""
 _METRICS, _STATUS, _MESSAGE, _PARTIAL = 0x12, 0x18, 0x22, 1
 _STATUSES = {1: "OK", 2: "ERROR"}
+_PREFIX, _EVENT_NAME = semconv.PREFIX.encode(), semconv.EVENT_NAME.encode()
+_OF_RESOURCE, _OF_SPAN = frozenset({b"service.name"}), frozenset({semconv.ROLLOUT_ID.encode()})
 
 
 def looks_like_protobuf(head: bytes) -> bool:
@@ -151,7 +153,7 @@ class _Answer:
 def _spans(resource_spans: Any, number: int, bad: BadLines) -> Iterator[SpanRecord]:
     resource = resource_spans.resource
     process = hash(resource.SerializeToString(deterministic=True))
-    service = _attributes(resource.attributes, frozenset({"service.name"})).get("service.name")
+    service = _attributes(resource.attributes, _OF_RESOURCE).get("service.name")
     for scope_spans in resource_spans.scope_spans:
         for span in scope_spans.spans:
             if not _usable(span.trace_id, 16) or not _usable(span.span_id, 8):
@@ -167,8 +169,7 @@ def _usable(id_: bytes, size: int) -> bool:
 
 
 def _span(span: Any, service: str, process: int) -> SpanRecord:
-    name = semconv.EVENT_NAME.encode()
-    events = [event for event in span.events if event.name == name]
+    events = [event for event in span.events if event.name == _EVENT_NAME]
     return SpanRecord(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
@@ -180,17 +181,16 @@ def _span(span: Any, service: str, process: int) -> SpanRecord:
         end_unix_nano=span.end_time_unix_nano,
         service=service,
         process=process,
-        attributes=_attributes(span.attributes, frozenset({semconv.ROLLOUT_ID})),
+        attributes=_attributes(span.attributes, _OF_SPAN),
         events=tuple(EventRecord(event.time_unix_nano, _attributes(event.attributes, frozenset())) for event in events),
         dropped=span.dropped_events_count + span.dropped_attributes_count,
         status=_STATUSES.get(span.status.code, ""),
     )
 
 
-def _attributes(pairs: Any, others: frozenset[str]) -> dict[str, Value]:
+def _attributes(pairs: Any, others: frozenset[bytes]) -> dict[str, Value]:
     """The attributes under our prefix, and those of `others`."""
-    named = ((_text(pair.key), pair.value) for pair in pairs)
-    return {key: _value(value) for key, value in named if key.startswith(semconv.PREFIX) or key in others}
+    return {_text(pair.key): _value(pair.value) for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others}
 
 
 def _value(value: Any) -> Value:
