@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from failgraph import cli, semconv, settings
-from failgraph.losses import MEANING
+from failgraph.losses import HIDDEN, MEANING
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -43,11 +43,21 @@ def losses() -> str:
     return table(("loss", "meaning"), [(f"`{kind}`", meaning) for kind, meaning in MEANING.items()])
 
 
+def hidden() -> str:
+    return table(("what", "what becomes of it"), list(HIDDEN.items()))
+
+
 def exit_codes() -> str:
     return table(("code", "meaning"), [(str(code), doc) for _, code, doc in documented(cli) if isinstance(code, int)])
 
 
-TABLES = {"attributes": attributes, "settings": settings_table, "losses": losses, "exit codes": exit_codes}
+TABLES = {
+    "attributes": attributes,
+    "settings": settings_table,
+    "losses": losses,
+    "hidden": hidden,
+    "exit codes": exit_codes,
+}
 
 
 def with_tables(text: str) -> str:

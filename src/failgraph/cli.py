@@ -106,7 +106,7 @@ def _parser() -> _Parser:
     listing = commands.add_parser("list", help="one line for each trace with failures")
     showing = commands.add_parser("show", help="the failure tree of one trace, or of every one with failures")
     for command, action in ((listing, _list), (showing, _show)):
-        command.add_argument("source", metavar="FILE", help="OTLP JSON or protobuf, also gzip; - for standard input")
+        command.add_argument("source", metavar="FILE", help="of OTLP, Jaeger or Tempo; - for standard input")
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
         command.set_defaults(command=action)

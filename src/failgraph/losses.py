@@ -41,6 +41,15 @@ MEANING: Mapping[LossKind, str] = MappingProxyType(
     }
 )
 """Each kind of loss in a sentence."""
+HIDDEN: Mapping[str, str] = MappingProxyType(
+    {
+        "`dropped_events`": "it has no counts of what a span dropped; `omitted` is then missing as well",
+        "nanoseconds": "each time and each duration is cut to µs, so the end of a span comes up to 2 µs early; failures"
+        " of one µs stand in the order of `seq`, hops in that of their ids",
+        "arrays and maps where a text belongs": "it has only their JSON text, which is then taken for the text",
+    }
+)
+"""What Jaeger's own JSON hides, and no other form: nothing tells that it is gone."""
 
 
 class Loss(NamedTuple):

@@ -130,6 +130,14 @@ REPORT_ROOT_KIND: Final = PREFIX + "report.root.kind"
 REPORT_ROOT_SPAN_ID: Final = PREFIX + "report.root.span_id"
 """Span of the root cause, 16 hex digits."""
 
+_ARRAYS: Final = frozenset({REPORT_IDS, REPORT_KINDS, REPORT_BOUNDARIES})
+
+
+def is_array(key: str) -> bool:
+    """Whether an attribute of ours holds an array of texts."""
+    return key in _ARRAYS or (key.startswith(PREFIX) and key.endswith(REST))
+
+
 # --- what failgraph reads of others
 
 ROLLOUT_ID: Final = "nemo.gym.rollout.id"

@@ -1,14 +1,18 @@
-"""Text that the wire can carry: valid UTF-8, and no longer than its field allows."""
+"""Text that the wire can carry (valid UTF-8, no longer than its field allows), and text that a terminal can."""
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 
 from failgraph.diagnostics import count
 
 ELLIPSIS = "…"
 ID_LENGTH = 128
 """The longest id that a `cause_id` or a `failure_id` can name, in characters."""
+
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Unicode categories that move, hide, reorder or break text: controls, formats (bidi), surrogates, separators."""
 
 
 def well_formed(text: str) -> str:
@@ -46,3 +50,15 @@ def safe_str(value: object) -> str:
         return str.__str__(value) if isinstance(value, str) else str(value)
     except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
         return f"<unprintable {type(value).__name__}>"
+
+
+def neutral(text: str, limit: int = 200) -> str:
+    """`text` in one line of at most `limit` characters, each unsafe character written out as an escape."""
+    shown = cut(text, limit)
+    if shown.isascii() and shown.isprintable():
+        return shown
+    return "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in shown)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

@@ -66,6 +66,11 @@ def text_bytes(attributes: Mapping[str, object]) -> int:
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in _texts(attributes))
 
 
+def halved_bytes(attributes: Mapping[str, object]) -> int:
+    """Of these bytes those of replacement characters at the ends of texts."""
+    return sum(3 * (len(text) - len(text.rstrip("\ufffd"))) for text in _texts(attributes))
+
+
 def _texts(attributes: Mapping[str, object]) -> Iterator[str]:
     for key, value in attributes.items():
         if not key.startswith(PREFIX) or key in _UNCOUNTED:

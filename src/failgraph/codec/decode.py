@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from failgraph import graph, semconv
-from failgraph.codec.attributes import read_int, read_text, text_bytes
+from failgraph.codec.attributes import halved_bytes, read_int, read_text, text_bytes
 from failgraph.kinds import fits_pattern
 from failgraph.losses import Loss, Losses
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
@@ -164,6 +164,10 @@ def _cut(event_id: str, attributes: Mapping[str, object], present: int, losses: 
     if written == present:
         return []
     gone = any(loss.kind == "attribute_missing" for loss in losses)
+    # JSON has no half characters: whoever cuts in the middle of one leaves a mark of three bytes in its place.
+    halves = halved_bytes(attributes) if written < present else 0
+    if present - halves < written < present:
+        return [Loss("text_cut", f"{written - present + halves} bytes of text of {event_id}")]
     if written < present:
         return [] if gone else [Loss("unknown_field", f"text of {event_id} that was not written so")]
     return [Loss("attribute_missing" if gone else "text_cut", f"{written - present} bytes of text of {event_id}")]

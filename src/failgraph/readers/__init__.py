@@ -12,11 +12,11 @@ from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
+from failgraph.readers.dialects import spans_of
 from failgraph.readers.failures import FailureRecord
 from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
-from failgraph.readers.otlp_json import spans_of
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
@@ -44,12 +44,16 @@ class Reading(NamedTuple):
 def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> Iterator[SpanRecord]:
     """Each span of a source, with the attributes that failgraph needs and no others.
 
-    `source` is a file, or `-` for standard input: OTLP JSON (lines, one document or several, over many lines or not) or
-    OTLP protobuf (plain, or the Collector's length-prefixed messages), each also in gzip. What cannot be read is
-    added to `losses`. Raises SourceError where it cannot be opened, is compressed otherwise, or holds no trace at all.
+    `source` is a file, or `-` for standard input: OTLP JSON (lines, one document or several, over many lines or not),
+    OTLP protobuf (plain, or the Collector's length-prefixed messages), or what the APIs of Jaeger (v1, v3) and Tempo
+    (v1, v2; JSON, protobuf) answer, each also in gzip. What cannot be read, or was not given, is added to `losses`.
+    Raises SourceError where it cannot be opened, is compressed otherwise, or holds no trace at all.
     """
+    found = Found()
+    losses = [] if losses is None else losses
     with opened(source) as file:
-        yield from _spans(file, source, [] if losses is None else losses, None)
+        yield from _spans(file, source, losses, None, found)
+    losses.extend(found.lost())
 
 
 def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Reading:
@@ -61,16 +65,19 @@ def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Re
     seen: set[str] = set()
     # In the order in which they appear, so that one source always gives one result.
     kept: dict[str, dict[str, SpanRecord]] = {}
+    found = Found()
     with opened(source) as file:
-        for span in _spans(file, source, losses, _half(progress, 0)):
+        for span in _spans(file, source, losses, _half(progress, 0), found):
             seen.add(span.trace_id)
             if span.tells_of_failures:
                 kept.setdefault(span.trace_id, {})
-        for span in _spans(file, source, [], _half(progress, 1)) if kept else ():
+        for span in _spans(file, source, [], _half(progress, 1), Found()) if kept else ():
             if span.trace_id in kept:
                 _keep(kept[span.trace_id], span, losses)
     losses.extend(Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id])
-    return Reading(traces_of({key: value for key, value in kept.items() if value}), frozenset(seen), tuple(losses))
+    losses.extend(found.lost(besides=kept))
+    traces = traces_of({key: value for key, value in kept.items() if value}, found.partial)
+    return Reading(traces, frozenset(seen), tuple(losses))
 
 
 def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Loss]) -> None:
@@ -88,10 +95,9 @@ def _half(progress: Progress | None, which: int) -> Progress | None:
 
 
 def _spans(
-    file: IO[bytes], source: str | os.PathLike[str], losses: list[Loss], progress: Progress | None
+    file: IO[bytes], source: str | os.PathLike[str], losses: list[Loss], progress: Progress | None, found: Found
 ) -> Iterator[SpanRecord]:
     """One pass over the whole of `file`."""
-    found = Found()
     bad = BadLines(found, losses)
     try:
         for span in _forms(file, source, found, bad, progress):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import IO
 
+from failgraph.readers.answers import is_whole
 from failgraph.readers.found import BadLines, Found
 
 _MAX_LINE = 1 << 29
@@ -35,7 +36,7 @@ def json_documents(stream: IO[bytes], found: Found, bad: BadLines) -> Iterator[t
 def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending) -> Iterator[tuple[int, object]]:
     for number, line in lines:
         documents = _parsed(line) if not pending or pending.may_end_before(line) else None
-        if documents is not None and (not pending or any(map(_is_whole, documents))):
+        if documents is not None and (not pending or any(map(is_whole, documents))):
             pending.drop()
             first = number
         else:
@@ -88,7 +89,8 @@ class _Pending:
 
         In an array of documents each of them may stand on a line of its own.
         """
-        begins = b"[" if self._lines[0][1].lstrip().startswith(b"[") else (b"{", b"[")
+        first = self._lines[0][1].strip()
+        begins = b"[" if first.startswith(b"[") or first.endswith(b"[") else (b"{", b"[")
         return line.startswith(begins)
 
     def complete(self) -> bool:
@@ -117,27 +119,6 @@ class _Pending:
         self._lines = self._lines[:1]
         self.drop()
         return rest
-
-
-_TOP = frozenset({"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"})
-_WRAPPERS = ("trace", "result")
-"""Keys under which an API puts the whole document."""
-
-
-def unwrapped(document: object) -> Iterator[object]:
-    """The documents that a document is: of a list its items, each without what an API wraps around it."""
-    for each in document if isinstance(document, list) else [document]:
-        top: object = each
-        for key in _WRAPPERS:
-            if isinstance(top, dict) and isinstance(top.get(key), dict):
-                top = top[key]
-        yield top
-
-
-def _is_whole(document: object) -> bool:
-    """Whether a document that stands alone on a line is one of its own rather than a part of another."""
-    tops = (top for top in unwrapped(document) if isinstance(top, dict))
-    return any(str(key).replace("_", "").lower() in _TOP for top in tops for key in top)
 
 
 def _parsed(text: bytes) -> list[object] | None:

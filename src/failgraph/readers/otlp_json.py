@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.readers.found import BadLines
-from failgraph.readers.json_documents import unwrapped
+from failgraph.readers.answers import WARNINGS, left_out, never_ended
+from failgraph.readers.parts import At, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
-_DECIMAL = re.compile(r"-?[0-9]{1,20}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _SCALARS = ("stringValue", "boolValue", "doubleValue")
 _SNAKE = {
@@ -43,54 +40,16 @@ _SNAKE = {
 }
 
 
-def spans_of(document: object, line: int, bad: BadLines) -> Iterator[SpanRecord]:
-    """The spans of one document, or of a list of them; what of it is of the wrong type goes into `bad`."""
-    at = _At(line, bad)
-    for top in unwrapped(document):
-        fields = at.dict(top, "a document")
-        for name in ("resourceSpans", "batches"):
-            for resource_spans in at.list(_get(fields, name), name):
-                yield from _of_resource(at.dict(resource_spans, name), at)
+def otlp_spans(document: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
+    """The spans of one document; what of it is of the wrong type is said."""
+    for name in ("resourceSpans", "batches"):
+        for resource_spans in at.list(_get(document, name), name):
+            yield from _of_resource(at.dict(resource_spans, name), at)
 
 
-class _At(NamedTuple):
-    """A place of the source, and where to say what is wrong there."""
-
-    line: int
-    bad: BadLines
-
-    def wrong(self, what: str) -> None:
-        """Something is not as OTLP has it, and is left out."""
-        self.bad.add(f"line {self.line}: {what}")
-
-    def dict(self, value: object, what: str) -> Mapping[str, object]:
-        """`value` where it is an object; empty, and said, where it is anything else but absent."""
-        if isinstance(value, dict):
-            return value
-        if value is not None:
-            self.wrong(f"{what} is no object")
-        return {}
-
-    def list(self, value: object, what: str) -> list[object]:
-        """`value` where it is an array; empty, and said, where it is anything else but absent."""
-        if isinstance(value, list):
-            return value
-        if value is not None:
-            self.wrong(f"{what} is no array")
-        return []
-
-    def text(self, value: object, what: str) -> str:
-        """`value` where it is text; empty, and said, where it is anything else but absent."""
-        if isinstance(value, str):
-            return value
-        if value is not None:
-            self.wrong(f"{what} is no text")
-        return ""
-
-
-def _of_resource(resource_spans: Mapping[str, object], at: _At) -> Iterator[SpanRecord]:
+def _of_resource(resource_spans: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
     attributes = at.dict(resource_spans.get("resource"), "resource").get("attributes")
-    process = _fingerprint(attributes)
+    process = fingerprint(attributes)
     service = _attributes(attributes, frozenset({"service.name"}), at).get("service.name")
     for name in ("scopeSpans", "instrumentationLibrarySpans"):
         for scope_spans in at.list(_get(resource_spans, name), name):
@@ -102,32 +61,38 @@ def _of_resource(resource_spans: Mapping[str, object], at: _At) -> Iterator[Span
                     yield record
 
 
-def _span(span: Mapping[str, object], service: str, process: int, at: _At) -> SpanRecord | None:
+def _span(span: Mapping[str, object], service: str, process: int, at: At) -> SpanRecord | None:
     trace_id, span_id = _id(_get(span, "traceId"), 16), _id(_get(span, "spanId"), 8)
     if trace_id is None or span_id is None:
         return None
+    attributes = _attributes(span.get("attributes"), frozenset({semconv.ROLLOUT_ID, WARNINGS}), at)
+    warnings = attributes.pop(WARNINGS, None)
+    why = left_out(warnings)
+    if why is not None:
+        at.bad.found.partial.setdefault(trace_id, why)
     return SpanRecord(
         trace_id=trace_id,
         span_id=span_id,
         parent_span_id=_parent(_get(span, "parentSpanId")),
         name=at.text(span.get("name"), "the name of a span"),
         kind=_kind(span.get("kind"), at),
-        start_unix_nano=_count(_get(span, "startTimeUnixNano")),
-        end_unix_nano=_count(_get(span, "endTimeUnixNano")),
+        start_unix_nano=count(_get(span, "startTimeUnixNano")),
+        end_unix_nano=0 if never_ended(warnings) else count(_get(span, "endTimeUnixNano")),
         service=service,
         process=process,
-        attributes=_attributes(span.get("attributes"), frozenset({semconv.ROLLOUT_ID}), at),
+        attributes=attributes,
         events=tuple(_events(span.get("events"), at)),
         dropped=sum(_dropped(span, name, at) for name in ("droppedEventsCount", "droppedAttributesCount")),
+        status=_status(at.dict(span.get("status"), "the status of a span").get("code")),
     )
 
 
-def _events(events: object, at: _At) -> Iterator[EventRecord]:
+def _events(events: object, at: At) -> Iterator[EventRecord]:
     for item in at.list(events, "events"):
         event = at.dict(item, "an event")
         if at.text(event.get("name"), "the name of an event") == semconv.EVENT_NAME:
             attributes = _attributes(event.get("attributes"), frozenset(), at)
-            yield EventRecord(_count(_get(event, "timeUnixNano")), attributes)
+            yield EventRecord(count(_get(event, "timeUnixNano")), attributes)
 
 
 def _get(fields: Mapping[str, object], name: str) -> object:
@@ -136,15 +101,7 @@ def _get(fields: Mapping[str, object], name: str) -> object:
     return fields.get(_SNAKE.get(name, name)) if value is None else value
 
 
-def _fingerprint(attributes: object) -> int:
-    """A number that is equal for equal resources; of what a resource says nothing else is kept."""
-    try:
-        return hash(json.dumps(attributes, sort_keys=True))
-    except RecursionError:
-        return 0
-
-
-def _attributes(pairs: object, others: frozenset[str], at: _At) -> dict[str, Value]:
+def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Value]:
     """The attributes under our prefix, and those of `others`."""
     found: dict[str, Value] = {}
     for item in at.list(pairs, "attributes"):
@@ -167,22 +124,28 @@ def _value(value: object) -> Value:
 
 def _scalar(value: object) -> Value:
     fields = value if isinstance(value, dict) else {}
-    integer = _get(fields, "intValue")
-    if integer is not None:
-        return _integer(integer)
+    whole = _get(fields, "intValue")
+    if whole is not None:
+        return integer(whole)
     return next((scalar for name in _SCALARS if (scalar := _get(fields, name)) is not None), None)
 
 
-def _kind(value: object, at: _At) -> str:
+def _kind(value: object, at: At) -> str:
     """A span's kind, given as a number or as a name; empty, and said, where it is neither."""
     name = value.upper().removeprefix("SPAN_KIND_") if isinstance(value, str) else ""
     if name and (name in KINDS or name == "UNSPECIFIED"):
         return name.replace("UNSPECIFIED", "")
-    number = 0 if value is None else _integer(value)
+    number = 0 if value is None else integer(value)
     if number is None or not 0 <= number < len(KINDS):
         at.wrong("the kind of a span is none")
         return ""
     return KINDS[number]
+
+
+def _status(code: object) -> str:
+    """A status, given as a number or as a name; empty where it says nothing."""
+    name = code.upper().removeprefix("STATUS_CODE_") if isinstance(code, str) else ""
+    return name if name in ("OK", "ERROR") else {1: "OK", 2: "ERROR"}.get(integer(code) or 0, "")
 
 
 def _id(value: object, size: int) -> str | None:
@@ -204,24 +167,15 @@ def _id(value: object, size: int) -> str | None:
 def _parent(value: object) -> str | None:
     """The parent's id; one that is no id is kept as it is: a parent that the source does not hold."""
     found = _id(value, 8)
-    if found is None and value not in (None, "") and set(str(value)) - {"0", "A", "="}:
-        return str(value)[:32]
-    return found
+    if found is not None or value is None:
+        return found
+    # Only a text or a number is written out: a file may nest without end.
+    shown = str(value)[:32] if isinstance(value, (str, int, float)) else "no id"
+    return shown if set(shown) - {"0", "A", "="} else None
 
 
-def _count(value: object) -> int:
-    """A time or a count, given as a number or as text; 0 where it is absent or no such thing."""
-    return max(0, _integer(value) or 0)
-
-
-def _dropped(span: Mapping[str, object], name: str, at: _At) -> int:
+def _dropped(span: Mapping[str, object], name: str, at: At) -> int:
     value = _get(span, name)
-    if value is not None and _integer(value) is None:
+    if value is not None and integer(value) is None:
         at.wrong(f"{name} is no number")
-    return _count(value)
-
-
-def _integer(value: object) -> int | None:
-    if isinstance(value, str) and _DECIMAL.fullmatch(value):
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64 else None
+    return count(value)

@@ -41,6 +41,8 @@ class SpanRecord:
     events: tuple[EventRecord, ...]
     dropped: int
     """Events and attributes that the span dropped at its limits."""
+    status: str
+    """`OK`, `ERROR`, or empty; never its description, which may hold anything."""
 
     @property
     def tells_of_failures(self) -> bool:

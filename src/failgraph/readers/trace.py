@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from failgraph import graph, semconv
 from failgraph.codec import assemble
@@ -15,7 +16,7 @@ from failgraph.readers.hops import HopRecord, hops_of, place, report_of, shown, 
 from failgraph.readers.span import SpanRecord
 from failgraph.records import FailureReport
 
-_OMITTING = frozenset({"dropped_events", "event_missing"})
+_OMITTING = frozenset({"dropped_events", "event_missing", "partial_trace"})
 """Losses after which a failure may be missing from a report."""
 
 
@@ -46,12 +47,18 @@ class Trace:
         return time_unix_nano - self.start_unix_nano if time_unix_nano and self.start_unix_nano else None
 
 
-def traces_of(spans: Mapping[str, Mapping[str, SpanRecord]]) -> list[Trace]:
-    """The failure graphs of spans, given by trace id and span id; by start."""
+def traces_of(
+    spans: Mapping[str, Mapping[str, SpanRecord]], partial: Mapping[str, str] = MappingProxyType({})
+) -> list[Trace]:
+    """The failure graphs of spans, given by trace id and span id; by start.
+
+    `partial` says of a trace why only a part of it is here.
+    """
     found: dict[str, dict[str, FailureRecord]] = {}
     losses: dict[str, list[Loss]] = {}
     for trace_id, by_id in spans.items():
-        losses[trace_id] = list(_span_losses(by_id))
+        losses[trace_id] = [Loss("partial_trace", partial[trace_id])] if trace_id in partial else []
+        losses[trace_id].extend(_span_losses(by_id))
         found[trace_id] = failures_of(by_id, losses[trace_id])
     # A failure of one trace may be the cause of one in another.
     everywhere: dict[str, FailureRecord] = {}

@@ -1,0 +1,37 @@
+"""A JSON document to spans, in whichever dialect: OTLP and what Jaeger and Tempo answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from failgraph.readers.answers import answers, is_jaeger
+from failgraph.readers.found import BadLines
+from failgraph.readers.jaeger_json import jaeger_spans
+from failgraph.readers.otlp_json import otlp_spans
+from failgraph.readers.parts import At
+from failgraph.readers.span import SpanRecord
+
+
+def spans_of(document: object, line: int, bad: BadLines) -> Iterator[SpanRecord]:
+    """The spans of one document, or of a list of them; what of it is of the wrong type goes into `bad`."""
+    at = At(line, bad)
+    for answer in answers(document):
+        bad.found.answered |= answer.wrapped
+        for error in answer.errors:
+            bad.found.refuse(error)
+        empty = True
+        for top in answer.tops:
+            for span in _spans(top, at, jaeger=answer.jaeger):
+                empty = False
+                if answer.partial is not None:
+                    bad.found.partial.setdefault(span.trace_id, answer.partial)
+                yield span
+        if empty and answer.partial is not None:
+            bad.found.refuse(answer.partial)
+
+
+def _spans(top: object, at: At, *, jaeger: bool) -> Iterator[SpanRecord]:
+    fields = at.dict(top, "a document")
+    if jaeger and not is_jaeger(top):
+        at.wrong("a trace without spans")
+    return jaeger_spans(fields, at) if jaeger else otlp_spans(fields, at)
