@@ -243,6 +243,30 @@ def test_an_app_middleware_that_answers_500(app, spans, written):
     check_own(answer, spans()["server"], "judge_failed")
 
 
+def test_an_app_middleware_below_the_tracing_that_answers_500(make_provider, spans, written):
+    """The same with Starlette's tracing outside of it: the reply passes the tracing, and is the failure's."""
+    middleware = pytest.importorskip("starlette.middleware.opentelemetry", reason="this Starlette has no tracing")
+    app = untraced(None)
+
+    @app.middleware("http")
+    async def catch(request, call_next):
+        try:
+            return await call_next(request)
+        except Exception as error:
+            return JSONResponse(repr(error), 500)
+
+    app.add_middleware(middleware.OpenTelemetryMiddleware, tracer_provider=make_provider())
+
+    @app.get("/")
+    def route():
+        raise failure()
+
+    answer = run(app, headers=ASKING)
+    assert (answer.status, answer.raised) == (500, None)
+    assert written() == [("server", "judge_failed", False)]
+    check_own(answer, spans()["server"], "judge_failed")
+
+
 def test_a_retry_that_recovers(app, spans, written):
     """A failure that was caught and let go is recorded where it was made, and told, though the request succeeds."""
 

@@ -32,7 +32,7 @@ def outer(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwa
 
 def inner(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
     """`ExceptionMiddleware.__init__`: put an observer inside, below the application's own middleware."""
-    _observed(wrapped, args, kwargs)
+    _observed(wrapped, args, kwargs, inner=True)
 
 
 def traced(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001

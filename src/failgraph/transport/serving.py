@@ -77,12 +77,14 @@ class FailureMiddleware:
 class Observer:
     """Stands inside the middleware that answers for exceptions: sees the SERVER span, and them, before it does.
 
-    The `last` one on the way out is also told of requests that get no reply; outside of one that `ends` the span does
-    so, whatever happens. It keeps the attribute `app`, since others walk the stack by it.
+    The `inner` one sees what the routes answer themselves; the `last` one on the way out is also told of requests that
+    get no reply; outside of one that `ends` the span does so, whatever happens. It keeps the attribute `app`, since
+    others walk the stack by it.
     """
 
-    def __init__(self, app: App, *, last: bool = False, ends: bool = False) -> None:
+    def __init__(self, app: App, *, inner: bool = False, last: bool = False, ends: bool = False) -> None:
         self.app = app
+        self._inner = inner
         self._last = last
         self._ends = ends
 
@@ -97,9 +99,10 @@ class Observer:
             if message["type"] == "http.response.start":
                 # Further out, another task may send it, where this exception is not being handled.
                 handled = sys.exc_info()[1]
-                if handled is None and not self._last:
-                    request.begins_anew()
-                request.saw(handled)
+                with guard("observing"):
+                    if handled is None and self._inner:
+                        request.begins_anew()
+                    request.saw(handled)
             await send(message)
 
         with _Observed(request, ends=self._ends, last=self._last, websocket=scope["type"] == "websocket"):
