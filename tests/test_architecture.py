@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,22 @@ def test_the_function_hop_is_not_hidden_by_a_module():
     script = "import failgraph.cli, failgraph.hops, failgraph.recorder, failgraph; print(failgraph.hop().__class__)"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "hop" in found.stdout
+
+
+def test_what_is_waited_for_is_what_is_hooked():
+    """The start-up module, which may load nothing, names the modules that the hooks are for."""
+    from failgraph.instrumentation import hooks, startup
+
+    assert set(startup.HOOKED) == set(hooks.TARGETS)
+    for targets in hooks.TARGETS.values():
+        for target in targets:
+            module, _, function = target.wrapper.partition(":")
+            assert callable(getattr(import_module(f"failgraph.instrumentation.{module}"), function))
+
+
+def test_the_start_up_module_is_of_the_standard_library_alone():
+    """At module level it imports `os` and `sys`, and nothing of failgraph."""
+    tree = ast.parse((SOURCE / "instrumentation" / "startup.py").read_text())
+    found = {name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names}
+    assert found == {"os", "sys"}
+    assert [node.module for node in tree.body if isinstance(node, ast.ImportFrom)] == ["__future__"]
