@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from failgraph.settings import AUTO_INSTRUMENT, ENABLED
@@ -87,11 +87,16 @@ def _inherited() -> dict[str, str]:
     return environ
 
 
-def _end(processes: Iterable[subprocess.Popen[str]]) -> None:
-    """Ask all to end, and kill those that do not."""
+def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """Ask all to end, and kill those that do not: the collector before the servers, whose end it would complain of."""
+    deadline = time.monotonic() + _STOP_S
+    _end_all(processes[len(SERVERS) :], deadline)
+    _end_all(processes[: len(SERVERS)], deadline)
+
+
+def _end_all(processes: Iterable[subprocess.Popen[str]], deadline: float) -> None:
     for process in processes:
         process.terminate()
-    deadline = time.monotonic() + _STOP_S
     for process in processes:
         try:
             process.wait(max(0.0, deadline - time.monotonic()))
