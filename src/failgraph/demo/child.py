@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import threading
@@ -45,6 +46,11 @@ def begin(service: str) -> None:
     trace.set_tracer_provider(provider)
     HTTPXClientInstrumentor().instrument()
     threading.Thread(target=_end_with_parent, name="lifeline", daemon=True).start()
+
+
+def demo_has_ended() -> bool:
+    """Whether nobody holds the other end of the pipe any more; waits a moment for it."""
+    return bool(select.select([int(os.environ[LIFELINE])], [], [], 0.5)[0])
 
 
 def _end_with_parent() -> None:

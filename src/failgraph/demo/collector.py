@@ -10,7 +10,7 @@ from opentelemetry import trace
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.child import begin, url
+from failgraph.demo.child import begin, demo_has_ended, url
 from failgraph.demo.fleet import SERVERS
 from failgraph.demo.rollouts import ROLLOUTS, Rollout
 from failgraph.semconv import ROLLOUT_ID
@@ -60,6 +60,8 @@ async def started() -> None:
             try:
                 await client.get(f"{url(server)}/health")
             except httpx.TransportError:
+                if demo_has_ended():
+                    sys.exit()
                 sys.exit(f"failgraph: the demo's {server} server did not start")
 
 

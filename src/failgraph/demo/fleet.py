@@ -39,21 +39,21 @@ def fleet(folder: str) -> Iterator[subprocess.Popen[str]]:
     has started. Each process holds one end of a pipe, of which this one has the other: it ends with us in any case.
     """
     processes: list[subprocess.Popen[str]] = []
-    with ExitStack() as held:
-        lifeline, ours = os.pipe()
-        held.callback(os.close, ours)
-        try:
-            with ExitStack() as handed_on:
-                handed_on.callback(os.close, lifeline)
-                listeners = {name: handed_on.enter_context(socket.create_server(("127.0.0.1", 0))) for name in SERVERS}
-                known = {url_variable(name): _url(listener) for name, listener in listeners.items()}
-                for name in (*SERVERS, COLLECTOR):
-                    listener = listeners.get(name)
-                    fds = {LIFELINE: lifeline, **({} if listener is None else {SOCKET: listener.fileno()})}
-                    processes.append(_start(name, folder, known, fds))
-            yield processes[-1]
-        finally:
-            _end(processes)
+    lifeline, ours = os.pipe()
+    try:
+        with ExitStack() as handed_on:
+            handed_on.callback(os.close, lifeline)
+            listeners = {name: handed_on.enter_context(socket.create_server(("127.0.0.1", 0))) for name in SERVERS}
+            known = {url_variable(name): _url(listener) for name, listener in listeners.items()}
+            for name in (*SERVERS, COLLECTOR):
+                listener = listeners.get(name)
+                fds = {LIFELINE: lifeline, **({} if listener is None else {SOCKET: listener.fileno()})}
+                processes.append(_start(name, folder, known, fds))
+        yield processes[-1]
+    finally:
+        # First, for a process that was being started when Ctrl-C came, and is not on the list.
+        os.close(ours)
+        _end(processes)
 
 
 def _url(listener: socket.socket) -> str:
