@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from opentelemetry.sdk.trace import SpanLimits, Tracer, TracerProvider
@@ -14,6 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import failgraph
 from failgraph import diagnostics, recorder as recorder_module, redaction, settings
 from failgraph.context import current_hop
+from failgraph.readers import Reading, read
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +81,15 @@ def make_provider(exporter: InMemorySpanExporter) -> Iterator[Callable[..., Trac
 def tracer(make_provider: Callable[..., TracerProvider]) -> Tracer:
     """A tracer of such a provider without special limits."""
     return make_provider().get_tracer("test")
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Callable[[bytes], Reading]:
+    """Read bytes as a file that somebody downloaded."""
+
+    def make(data: bytes) -> Reading:
+        path = tmp_path / "downloaded"
+        path.write_bytes(data)
+        return read(path)
+
+    return make

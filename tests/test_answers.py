@@ -7,7 +7,6 @@ import gzip
 import json
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,18 +20,6 @@ from otlp_file import PREFIX, SECOND, SERVER, TRACE, event, process, reported, s
 
 OTHER = "f" * 32
 Read = Callable[[bytes], Reading]
-
-
-@pytest.fixture(name="reading")
-def _reading(tmp_path: Path) -> Read:
-    """Read bytes as a file that somebody downloaded."""
-
-    def make(data: bytes) -> Reading:
-        path = tmp_path / "downloaded"
-        path.write_bytes(data)
-        return read(path)
-
-    return make
 
 
 def refused(reading: Read, data: bytes) -> str:

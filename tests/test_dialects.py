@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from dialects import DIALECTS, jaeger_v1, merged, tempo, tempo_message, text
 from failgraph import FailureReport
 from failgraph.codec import encode_event, encode_report
 from failgraph.losses import HIDDEN
-from failgraph.readers import Reading, Trace, read, spans
+from failgraph.readers import Reading, Trace, spans
 from otlp_file import (
     CLIENT,
     CONSUMER,
@@ -43,18 +42,6 @@ LAX = hypothesis_settings(
 )
 
 Read = Callable[[bytes], Reading]
-
-
-@pytest.fixture(name="reading")
-def _reading(tmp_path: Path) -> Read:
-    """Read bytes as a file that somebody downloaded."""
-
-    def make(data: bytes) -> Reading:
-        path = tmp_path / "downloaded"
-        path.write_bytes(data)
-        return read(path)
-
-    return make
 
 
 def essence(trace: Trace) -> dict[str, Any]:
