@@ -51,6 +51,7 @@ FLOW = [
     "testing",
     "readers",
     "view",
+    "exporting",
     "demo",
     "cli",
     "__main__",
