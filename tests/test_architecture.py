@@ -50,6 +50,7 @@ FLOW = [
     "instrumentation",
     "testing",
     "readers",
+    "backends",
     "view",
     "exporting",
     "doctor",
