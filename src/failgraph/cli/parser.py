@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn
 
-from failgraph.cli import reading, starting
+from failgraph.cli import doctor, reading, starting
 from failgraph.cli.filters import add_filters
 from failgraph.view import neutral
 
@@ -54,6 +54,11 @@ def parser() -> Parser:
     showing.add_argument(
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
+
+    examining = commands.add_parser("doctor", help="what is set and attached; sends a failure and reads it back")
+    examining.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
+    examining.add_argument("--json", action="store_true", help="JSON lines, one object a check")
+    examining.set_defaults(command=doctor.doctor, checks_settings=True)
 
     running = commands.add_parser(
         "run", help="run a program with failgraph enabled", usage="%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
