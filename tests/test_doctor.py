@@ -34,6 +34,8 @@ def environ(monkeypatch):
     """Set the environment of this process, which exporters and limits are read from; what is set, for `checks`."""
     for name in [name for name in os.environ if name.startswith(("OTEL_", "FAILGRAPH_"))]:
         monkeypatch.delenv(name)
+    # Whatever listens at the default endpoint is not the tests' to send to.
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 
     def setting(**values):
         for name, value in values.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from failgraph.readers import Trace
 from failgraph.records import FailureReport
+from failgraph.semconv import ROLLOUT_ID
 from failgraph.text import neutral
 
 _CLOCK_NANO = 1000
@@ -50,7 +51,7 @@ def of_traces(here: Trace, there: Trace) -> Iterator[str]:
         elif same.report != hop.report:
             yield f"the report of the hop {neutral(hop.span.name, _SHOWN)} is another one"
     if here.rollout_ids != there.rollout_ids:
-        yield "nemo.gym.rollout.id is missing"
+        yield f"{ROLLOUT_ID} is missing"
     if (here.root_cause, here.recovered) != (there.root_cause, there.recovered):
         yield "the root cause, or what recovered, is another one"
     yield from (f"{loss.kind}: {neutral(loss.detail, 200)}" for loss in there.losses if loss not in here.losses)
