@@ -31,7 +31,7 @@ def later_jaeger_stand_in(*documents: Document, v3: bool = True) -> Iterator[Ser
         if not v3 or not folder.startswith("/api/v3"):
             return PAGE
         if last == "services":
-            return Reply(text({"services": sorted(set(map(service_of, traces.values())))}), type="text/plain")
+            return Reply(text({"services": services_of(*traces.values())}), type="text/plain")
         if last == "trace-summaries":
             return Reply(text({"summaries": list(summaries(traces, asked.fields))}))
         found = traces.get(last)
@@ -42,9 +42,9 @@ def later_jaeger_stand_in(*documents: Document, v3: bool = True) -> Iterator[Ser
         yield server
 
 
-def service_of(document: Document) -> str:
-    (pair,) = [pair for pair in document["resourceSpans"][0]["resource"]["attributes"] if pair["key"] == "service.name"]
-    return pair["value"]["stringValue"]
+def services_of(*documents: Document) -> list[str]:
+    resources = [resource for document in documents for resource, _ in spans_of(document)]
+    return sorted({attributes(resource)["service.name"] for resource in resources})
 
 
 def summaries(traces: dict[str, Document], fields: dict[str, str]) -> Iterator[Document]:
@@ -56,12 +56,15 @@ def summaries(traces: dict[str, Document], fields: dict[str, str]) -> Iterator[D
         starts = [int(span["startTimeUnixNano"]) for _, span in spans_of(document)]
         matching = [
             span
-            for _, span in spans_of(document)
-            if since <= int(span["startTimeUnixNano"]) <= until and wanted.items() <= attributes(span).items()
+            for resource, span in spans_of(document)
+            if attributes(resource)["service.name"] == fields["query.service_name"]
+            and since <= int(span["startTimeUnixNano"]) <= until
+            and wanted.items() <= attributes(span).items()
         ]
-        if matching and left and service_of(document) == fields["query.service_name"]:
+        if matching and left:
             left -= 1
-            yield {"traceId": trace_id, "minStartTimeUnixNano": str(min(starts)), "spanCount": len(starts)}
+            services = [{"name": name} for name in services_of(document)]
+            yield {"traceId": trace_id, "minStartTimeUnixNano": str(min(starts)), "services": services}
 
 
 def nano(text_: str) -> int:
