@@ -9,16 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 
 from failgraph.backends.address import URLS, Address, address_of
 from failgraph.backends.connect import connected
 from failgraph.backends.elsewhere import causes_elsewhere, only
 from failgraph.backends.jaeger import Jaeger
 from failgraph.backends.kept import Kept
+from failgraph.backends.refusals import Place
 from failgraph.backends.tempo import Tempo
 from failgraph.backends.windows import Found
 from failgraph.errors import SourceError
-from failgraph.losses import Loss
+from failgraph.losses import Loss, Losses
 from failgraph.readers import Reading, read_parts
 from failgraph.readers.query import Query
 from failgraph.settings import Settings
@@ -61,7 +63,7 @@ def read_backend(
                 losses.append(Loss("partial_trace", f"{place} has more traces of one moment than it gives at once"))
             if address.trace_id is not None:
                 losses = []  # that it is not there is no loss but the answer
-            reading = _read(address, kept)
+            reading = _read(address, place, kept)
             asked = set(found.trace_ids)
             for _ in range(_ROUNDS):
                 others = causes_elsewhere(reading, asked)[:_MOST_ELSEWHERE]
@@ -69,7 +71,7 @@ def read_backend(
                     break
                 asked.update(others)
                 _fetch(others, backend, kept, None)
-                reading = _read(address, kept)
+                reading = _read(address, place, kept)
     except OSError as error:
         raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None
     reading = only(reading, found.trace_ids)
@@ -109,10 +111,21 @@ def _fetch(trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told
     return losses
 
 
-def _read(address: Address, kept: Kept) -> Reading:
+def _read(address: Address, place: Place, kept: Kept) -> Reading:
+    """What was fetched; the backend's words among it may repeat what it was sent."""
     parts = kept.parts()
     try:
-        return read_parts(parts) if parts else Reading([], {}, {}, ())
+        reading = read_parts(parts) if parts else Reading([], {}, {}, ())
     except SourceError as error:
         where = " or ".join(URLS[kind] for kind in URLS if address.kind in (kind, None))
-        raise SourceError(f"{error}; {where} says where the API is, with the path before /api") from None
+        raise SourceError(
+            f"{place.clean(str(error))}; {where} says where the API is, with the path before /api"
+        ) from None
+    return reading._replace(
+        traces=[replace(trace, losses=_clean(trace.losses, place)) for trace in reading.traces],
+        losses=_clean(reading.losses, place),
+    )
+
+
+def _clean(losses: Losses, place: Place) -> Losses:
+    return tuple(loss._replace(detail=place.clean(loss.detail)) for loss in losses)

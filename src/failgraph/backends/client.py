@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from failgraph.backends import body, refusals
 from failgraph.backends.address import is_loopback
-from failgraph.backends.refusals import Place
+from failgraph.backends.refusals import HEAD, Place
 from failgraph.errors import SourceError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ PROTOBUF = "application/protobuf"
 
 _SPOOLED = 1 << 20
 """Bytes of an answer that are held in memory; a longer one goes into a temporary file."""
-_HEAD = 4096
 _BUSY = (429, 503)
 _LONGEST = 15
 """Digits of a number that are read; with more it is too large whatever they are."""
@@ -41,6 +40,10 @@ class Limits(NamedTuple):
     pause: float = 1.0
     """Before the second try of a busy backend that does not say how long; twice as long before the third."""
     longest_pause: float = 15.0
+
+
+LIMITS = Limits()
+"""Those of a client to which nobody gives any."""
 
 
 class Answer(NamedTuple):
@@ -91,13 +94,13 @@ class Client:
         self,
         place: Place,
         headers: Collection[tuple[str, str]] = (),
-        limits: Limits = Limits(),  # noqa: B008 - immutable
+        limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.place = place._replace(sent=tuple(value for _, value in headers))
-        self._limits = limits
+        self._limits = LIMITS if limits is None else limits
         self._sleep = sleep
-        self._http = _http_client(self.place, headers, limits)
+        self._http = _http_client(self.place, headers, self._limits)
         self._file = _spool()
 
     def close(self) -> None:
@@ -161,7 +164,7 @@ class Client:
         if packing not in ("identity", "gzip", ""):
             raise self.place.error("packs its answers in a way that it was not asked for; a proxy may do that")
         accepted = status == 200 or status in allowed
-        most = self._limits.bytes if accepted else _HEAD
+        most = self._limits.bytes if accepted else HEAD
         if accepted and (_number(reply.headers.get("content-length", "")) or 0) > most:
             raise body.OverlongError
         file = self._fresh_file()
@@ -172,7 +175,7 @@ class Client:
                 raise
             size = most
         file.seek(0)
-        head = file.read(_HEAD)
+        head = file.read(HEAD)
         file.seek(0)
         if not accepted:
             raise refusals.refused(self.place, status, head)
