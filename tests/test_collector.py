@@ -20,7 +20,6 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from dialects import DIALECTS, merged
 from failgraph import FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
-from failgraph.cli import main
 from failgraph.codec import encode_report
 from failgraph.readers import Reading, read
 from failgraph.records import SdkErrorDetails
@@ -64,20 +63,10 @@ def carried(protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Pa
 # --- the demo's fleet
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory) -> Path:
-    """What the demo's fleet writes itself."""
-    pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo writes what this set cannot")
-    file = tmp_path_factory.mktemp("demo") / "demo.jsonl"
-    assert main(["demo", "--out", str(file)]) == 0
-    return file
-
-
 @pytest.fixture(scope="module", params=PROTOCOLS)
-def fleet(request, demo, tmp_path_factory) -> Iterator[Carried]:
-    """The same traces, sent by the exporter."""
-    with carried(request.param, [list(sdk_spans(demo))], tmp_path_factory.mktemp(request.param)) as found:
+def fleet(request, fleet_file, tmp_path_factory) -> Iterator[Carried]:
+    """The traces of the demo's fleet, sent by the exporter."""
+    with carried(request.param, [list(sdk_spans(fleet_file))], tmp_path_factory.mktemp(request.param)) as found:
         yield found
 
 
@@ -87,24 +76,24 @@ def from_jaeger(there: Jaeger, api: str, written: Reading) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["json", "proto"])
-def test_the_collectors_file_says_what_the_fleets_own_says(fleet, demo, form):
+def test_the_collectors_file_says_what_the_fleets_own_says(fleet, fleet_file, form):
     """Law 2: the same reports, places, hops, times and losses, in both of its forms."""
-    same(read(fleet.json if form == "json" else fleet.proto), read(demo))
+    same(read(fleet.json if form == "json" else fleet.proto), read(fleet_file))
 
 
 @pytest.mark.parametrize("api", ["api/v3/traces", "api/traces"])
-def test_jaeger_says_what_the_fleets_own_file_says(fleet, demo, reading, api):
+def test_jaeger_says_what_the_fleets_own_file_says(fleet, fleet_file, reading, api):
     """Law 2: by both of its APIs."""
-    written = read(demo)
+    written = read(fleet_file)
     assert len(written.traces) > 5
     same(reading(from_jaeger(fleet.jaeger, api, written)), written)
 
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name.startswith("Tempo")])
-def test_tempos_stand_in_says_what_the_fleets_own_file_says(fleet, demo, reading, dialect):
+def test_tempos_stand_in_says_what_the_fleets_own_file_says(fleet, fleet_file, reading, dialect):
     """Law 2: what the Collector passes on, in the forms of Tempo's API; no Tempo can be built here."""
     document = merged(*map(json.loads, fleet.json.read_bytes().splitlines()))
-    same(reading(DIALECTS[dialect](document)), read(demo))
+    same(reading(DIALECTS[dialect](document)), read(fleet_file))
 
 
 # --- a thousand reports

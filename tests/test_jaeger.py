@@ -15,7 +15,6 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.cli import main
 from failgraph.readers import Trace, read
 from real_backends import Jaeger, jaeger, needed, post
 
@@ -33,15 +32,11 @@ def there(tmp_path_factory) -> Iterator[Jaeger]:
 
 
 @pytest.fixture(scope="module")
-def sent(there, tmp_path_factory) -> list[Trace]:
+def sent(there, fleet_file) -> list[Trace]:
     """The failing rollouts of the demo, as its file has them, sent as they are."""
-    pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo writes what this set cannot")
-    file = tmp_path_factory.mktemp("demo") / "demo.jsonl"
-    assert main(["demo", "--out", str(file)]) == 0
-    for line in file.read_bytes().splitlines():
+    for line in fleet_file.read_bytes().splitlines():
         post(there.otlp_http, line)
-    return read(file).traces
+    return read(fleet_file).traces
 
 
 def page(there: Jaeger, trace_id: str) -> list[Span]:
