@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +102,10 @@ class Jaeger(NamedTuple):
         answer: bytes = urllib.request.urlopen(url, timeout=60).read()
         return answer
 
+    def traces(self, api: str, trace_ids: Iterable[str]) -> bytes:
+        """Traces by `api/traces` or `api/v3/traces`, one answer a line."""
+        return b"\n".join(self.get(f"{api}/{trace_id}") for trace_id in trace_ids)
+
 
 @contextlib.contextmanager
 def jaeger(folder: Path) -> Iterator[Jaeger]:
@@ -114,12 +118,13 @@ def jaeger(folder: Path) -> Iterator[Jaeger]:
 
 
 class Collector(NamedTuple):
-    """One that writes two files, and sends to a Jaeger."""
+    """One that writes two files, and sends to a Jaeger. Where it takes OTLP is host:port."""
 
     otlp_grpc: str
     otlp_http: str
     json: Path
     proto: Path
+    jaeger: Jaeger
     process: subprocess.Popen[bytes]
 
     def end(self) -> None:
@@ -135,4 +140,4 @@ def collector(folder: Path, there: Jaeger) -> Iterator[Collector]:
     env = {"OTLP_GRPC": grpc, "OTLP_HTTP": http, "JAEGER_GRPC": there.otlp_grpc, "JAEGER_HTTP": there.otlp_http}
     env["FOLDER"] = str(folder)
     with running("collector", FOLDER / "collector" / "config.yaml", folder=folder, ports=ports, env=env) as process:
-        yield Collector(grpc, http, folder / "traces.jsonl", folder / "traces.bin", process)
+        yield Collector(grpc, http, folder / "traces.jsonl", folder / "traces.bin", there, process)

@@ -21,10 +21,10 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from dialects import DIALECTS, merged
 from failgraph import FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
 from failgraph.codec import encode_report
-from failgraph.readers import Reading, read
+from failgraph.readers import read
 from failgraph.records import SdkErrorDetails
 from failgraph.semconv import EVENT_NAME
-from real_backends import Jaeger, collector, jaeger, needed
+from real_backends import Collector, Jaeger, collector, jaeger, needed
 from sdk_spans import sdk_spans
 from test_codec import reports
 from test_dialects import same
@@ -34,18 +34,8 @@ pytestmark = needed("collector", "jaeger")
 PROTOCOLS = ("grpc", "http")
 
 
-class Carried(NamedTuple):
-    """Where it arrived."""
-
-    json: Path
-    """The file of a Collector, in JSON."""
-    proto: Path
-    """The same in protobuf."""
-    jaeger: Jaeger
-
-
 @contextlib.contextmanager
-def carried(protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Path) -> Iterator[Carried]:
+def carried(protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Path) -> Iterator[Collector]:
     """Send spans by the exporter of a protocol; they have arrived."""
     with jaeger(folder) as there, collector(folder, there) as between:
         exporter: SpanExporter = (
@@ -57,22 +47,17 @@ def carried(protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Pa
             assert exporter.export(batch) is SpanExportResult.SUCCESS
         exporter.shutdown()
         between.end()
-        yield Carried(between.json, between.proto, there)
+        yield between
 
 
 # --- the demo's fleet
 
 
 @pytest.fixture(scope="module", params=PROTOCOLS)
-def fleet(request, fleet_file, tmp_path_factory) -> Iterator[Carried]:
+def fleet(request, fleet_file, tmp_path_factory) -> Iterator[Collector]:
     """The traces of the demo's fleet, sent by the exporter."""
     with carried(request.param, [list(sdk_spans(fleet_file))], tmp_path_factory.mktemp(request.param)) as found:
         yield found
-
-
-def from_jaeger(there: Jaeger, api: str, written: Reading) -> bytes:
-    """All traces, each as Jaeger gives it."""
-    return b"\n".join(there.get(f"{api}/{trace_id}") for trace_id in sorted(written.trace_ids))
 
 
 @pytest.mark.parametrize("form", ["json", "proto"])
@@ -86,7 +71,7 @@ def test_jaeger_says_what_the_fleets_own_file_says(fleet, fleet_file, reading, a
     """Law 2: by both of its APIs."""
     written = read(fleet_file)
     assert len(written.traces) > 5
-    same(reading(from_jaeger(fleet.jaeger, api, written)), written)
+    same(reading(fleet.jaeger.traces(api, written.trace_ids)), written)
 
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name.startswith("Tempo")])
@@ -139,7 +124,7 @@ class Thousand(NamedTuple):
 
     made: dict[str, FailureReport]
     """By trace id."""
-    carried: Carried
+    carried: Collector
 
 
 @pytest.fixture(scope="module")

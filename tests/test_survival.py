@@ -280,7 +280,7 @@ def test_every_shape_is_the_same_in_the_collectors_file(there, reading, shape):
 def test_every_shape_is_the_same_from_jaeger(there, reading, shape, api):
     """Law 2, on what goes wrong on the way; also where Jaeger made up an end."""
     document = SHAPES[shape]
-    found = reading(b"\n".join(there.jaeger.get(f"{api}/{trace_id}") for trace_id in traces_of(document)))
+    found = reading(there.jaeger.traces(api, traces_of(document)))
     same(found, reading(json.dumps(named(document)).encode()))
 
 
