@@ -52,13 +52,14 @@ FLOW = [
     "testing",
     "readers",
     "view",
+    "importing",
     "demo",
     "cli",
     "__main__",
 ]
 """Each module imports only what stands before it."""
 
-SDK = {"placement", "processor", "instrumentation", "demo"}
+SDK = {"placement", "processor", "instrumentation", "demo", "importing"}
 """The only rooms that know OpenTelemetry's SDK."""
 
 
