@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from failgraph.settings import AUTO_INSTRUMENT, ENABLED
+from failgraph.settings.names import AUTO_INSTRUMENT, ENABLED
 
 SERVERS = ("agent", "model", "environment", "resources")
 COLLECTOR = "collector"

@@ -28,6 +28,8 @@ class Trace:
     root: SpanRecord | None
     """The span without a parent; None where that is missing."""
     service: str
+    rollout_ids: tuple[str, ...]
+    """Of the rollouts that its spans are of, the root's first; as a rule one."""
     start_unix_nano: int
     """The first start; 0 where no span says one."""
     duration_nano: int | None
@@ -119,6 +121,7 @@ def _trace(
         trace_id=trace_id,
         root=root,
         service=(root or min(spans.values(), key=_by_start)).service,
+        rollout_ids=_rollouts(root, spans),
         start_unix_nano=start,
         duration_nano=end - start if 0 < start <= end and not all(span.is_row for span in spans.values()) else None,
         report=report,
@@ -143,6 +146,11 @@ def _recovered(
     if failure_id is not None and (not chain or failures[chain[-1]].event.cause_id is not None):
         return None  # the own failure, or the end of its chain, is lost
     return frozenset(report_ids_of(root.attributes)) & failures.keys() - set(chain)
+
+
+def _rollouts(root: SpanRecord | None, spans: Mapping[str, SpanRecord]) -> tuple[str, ...]:
+    found = (span.attributes.get(semconv.ROLLOUT_ID) for span in (*([root] if root else []), *spans.values()))
+    return tuple(dict.fromkeys(rollout for rollout in found if isinstance(rollout, str)))
 
 
 def _root(spans: Mapping[str, SpanRecord]) -> SpanRecord | None:
