@@ -98,11 +98,15 @@ def _close(arguments: argparse.Namespace, reading: Reading, traces: Sequence[Tra
     if not traces and reading.traces:
         say(f"no such failures; {_traces(len(reading.traces))} of {reading.trace_count} have others")
     elif not traces:
-        say(f"no failures in {_traces(reading.trace_count)}")
+        say(f"no failures in {_rows(reading.rows) if reading.rows else _traces(reading.trace_count)}")
     for line in loss_lines(reading.losses):
         say(plain(line))
     lost = bool(reading.losses) or any(trace.losses for trace in traces)
     return FINDING if arguments.strict and lost else DONE
+
+
+def _rows(count: int) -> str:
+    return f"{count} saved {'row' if count == 1 else 'rows'}"
 
 
 def _traces(count: int) -> str:

@@ -1,9 +1,9 @@
-"""The 500 bodies of Gym's servers: each hop quotes the body of the one below it, as text in text.
+r"""The 500 bodies of Gym's servers: each hop quotes the body of the one below it, as text in text.
 
-    "Hit an exception in SimpleAgent___agent calling an inner server: b'\\"ValueError(\\'verify exploded\\')\\"'"
+    "Hit an exception in SimpleAgent___agent calling an inner server: b'\"ValueError(\\'verify exploded\\')\"'"
 
-A body is a JSON string; what it quotes is the `repr` of bytes, which are again such a body, or at last the `repr` of the
-exception. Collections cut a body at 2,000 characters, so any of it may end early.
+A body is a JSON string; what it quotes is the `repr` of bytes, which are again such a body, or at last the `repr` of
+the exception. Collections cut a body at 2,000 characters, so any of it may end early.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a `_ng_failure_class` of Gym's releases means, and what a server of each type fails with.
 
-The classes are those that the core, the agents and the resources servers of 0.5.1 to 0.7.0 write. Several are older than
-Gym's registered kinds; the class itself is kept in the record's `operation` wherever the kind is another name.
+The classes are those that the core, the agents and the resources servers of 0.5.1 to 0.7.0 write. Several are older
+than Gym's registered kinds; the class itself is kept in the record's `operation` wherever the kind is another name.
 """
 
 from __future__ import annotations

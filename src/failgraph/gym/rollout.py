@@ -15,9 +15,9 @@ _MAX_INDEX = 10**18
 
 
 def rollout_id(row: Mapping[str, object]) -> str | None:
-    """The id that the keys of a row or a `/run` body make: the explicit one, else `<task>-<rollout>`; `-a<n>` on a retry.
+    """The id that the keys of a row or a `/run` body make: the explicit one, else `<task>-<rollout>`.
 
-    None where it names none, or one that Gym itself refuses.
+    A retry has `-a<n>` behind it. None where it names none, or one that Gym itself refuses.
     """
     explicit, attempt = row.get(ROLLOUT_ID), row.get(ATTEMPT_INDEX)
     if explicit is None:

@@ -1,1 +1,1 @@
-"""What Gym saved on disk into traces: rows to spans, spans to a file or an OTLP endpoint, and an account of every row."""
+"""What Gym saved on disk as traces: rows to spans, spans to a file or an endpoint, and an account of every row."""

@@ -80,7 +80,9 @@ def is_whole(document: object) -> bool:
 
 def _is_trace(top: object) -> bool:
     keys = top if isinstance(top, dict) else ()
-    return is_jaeger(top) or shape_of(top) is not None or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
+    return (
+        is_jaeger(top) or shape_of(top) is not None or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
+    )
 
 
 def _errors(top: Mapping[str, object]) -> tuple[str, ...]:

@@ -14,7 +14,14 @@ from failgraph.boundary import FailureBoundary as Boundary
 from failgraph.gym.bodies import Body, Caller, unnested
 from failgraph.gym.classes import SERVER_TYPES, escaped_from, meaning_of
 
-_MESSAGES = ("_ng_failure_message", "_ng_failure_judge_error", "failure_reason", "error", "error_message", "agent_error")
+_MESSAGES = (
+    "_ng_failure_message",
+    "_ng_failure_judge_error",
+    "failure_reason",
+    "error",
+    "error_message",
+    "agent_error",
+)
 _RUN = "/run"
 _HTTP_ERROR = "ClientResponseError"
 
@@ -31,11 +38,20 @@ class Outcome(NamedTuple):
     """The one that the attempt failed with; None where it scored in spite of them."""
     failure_class: str | None = None
     """The raw `_ng_failure_class`."""
+    omitted: bool = False
+    """Whether its report says that failures are missing."""
 
 
 def outcome_of(row: Mapping[str, Any], prefix: str) -> Outcome:
     """What the row of an attempt says; `prefix` begins the ids of failures that have none."""
-    reported, failure_id = _reported(row)
+    report = row.get("failure_report")
+    nested = report if isinstance(report, dict) else {}
+    return _outcome(row, prefix, *_reported(row, nested))._replace(omitted=nested.get("omitted") is True)
+
+
+def _outcome(
+    row: Mapping[str, Any], prefix: str, reported: tuple[tuple[str, Fields], ...], failure_id: str | None
+) -> Outcome:
     failure_class = row.get("_ng_failure_class")
     name = failure_class if isinstance(failure_class, str) and failure_class else None
     if failure_id is not None:
@@ -59,10 +75,8 @@ def episode_failure(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return failure if told else None
 
 
-def _reported(row: Mapping[str, Any]) -> tuple[tuple[tuple[str, Fields], ...], str | None]:
-    """The documented report of a row, or of the episode response that it is."""
-    report = row.get("failure_report")
-    nested = report if isinstance(report, dict) else {}
+def _reported(row: Mapping[str, Any], nested: Mapping[str, Any]) -> tuple[tuple[tuple[str, Fields], ...], str | None]:
+    """The documented report of a row, or, `nested`, of the episode response that it is."""
     events = row.get("_ng_failure_events", nested.get("events"))
     failure_id = row.get("_ng_failure_id", nested.get("failure_id"))
     found = events.items() if isinstance(events, dict) else ()

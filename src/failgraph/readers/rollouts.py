@@ -38,6 +38,8 @@ class Attempt(NamedTuple):
     """By id, the own failure first where the row has no report."""
     failure_id: str | None
     """What it failed with; None where it scored."""
+    omitted: bool
+    """Whether failures are missing from what it tells."""
     failure_class: str | None
     """The raw `_ng_failure_class`."""
     created_s: float | None
@@ -103,6 +105,7 @@ def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
         server=_server(row),
         events=events,
         failure_id=outcome.failure_id,
+        omitted=outcome.omitted or (outcome.failure_id is not None and outcome.failure_id not in events),
         failure_class=outcome.failure_class,
         created_s=_created_s(row),
         losses=tuple(losses),

@@ -63,12 +63,7 @@ def service_of(attempt: Attempt) -> str:
 def attributes_of(attempt: Attempt) -> Attributes:
     """The attributes of the span: that it is of a row, the rollout's id, and the report."""
     rollout: Attributes = {} if attempt.rollout_id is None else {semconv.ROLLOUT_ID: attempt.rollout_id}
-    seen = Seen(
-        attempt.events,
-        attempt.failure_id,
-        attempt.failure_id is not None and attempt.failure_id not in attempt.events,
-        len(attempt.events),
-    )
+    seen = Seen(attempt.events, attempt.failure_id, attempt.omitted, len(attempt.events))
     return {semconv.ROW: True, **rollout, **report_attributes(seen, attempt.span_id)}
 
 
