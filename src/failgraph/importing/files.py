@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import IO
 
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError, SourceError
 from failgraph.readers import spans
+from failgraph.readers.source import HEAD
 
-_MAX_LINE = 1 << 29
-_OTLP = ("resourceSpans", "resource_spans")
+_OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
 
 
-@contextmanager
+@contextlib.contextmanager
 def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExporter, set[bytes]]]:
     """An exporter that adds to the file, and the ids of the imported traces that the file has.
 
-    Raises ConfigError where `path` is one of `inputs` or holds something else, OSError where it cannot be written. A
-    file that was made for this and got nothing is taken away.
+    Raises ConfigError where `path` is one of `inputs` or holds something else, SourceError where it cannot be written.
+    A file that was made for this and got nothing is taken away.
     """
     try:
         from opentelemetry.exporter.otlp.json.file import FileSpanExporter
@@ -32,34 +32,37 @@ def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExport
     made = not os.path.exists(path)
     if not made and any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
         raise ConfigError([f"--to {path} is one of the files to import; name another"])
-    known = set() if made else _known(path)
+    if not made and not os.path.isfile(path):
+        raise ConfigError([f"--to {path} is no regular file; name one, or an address such as http://localhost:4317"])
     try:
-        with open(path, "a+", encoding="utf-8") as stream:
-            _end_line(stream)
-            exporter = FileSpanExporter(stream=stream)
-            yield exporter, known
-            exporter.shutdown()
+        known = set() if made else _known(path)
+        stream = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed below, where that must not raise
+    except OSError as error:
+        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+    try:
+        _end_line(stream)
+        yield FileSpanExporter(stream=stream), known
     finally:
-        if made and os.path.exists(path) and not os.path.getsize(path):
+        # What could not be written has been told of when it was sent, and stays in the buffer.
+        with contextlib.suppress(OSError):
+            stream.close()
+        if made and not os.path.getsize(path):
             os.unlink(path)
 
 
 def _known(path: str) -> set[bytes]:
     """The ids of the imported traces of a file that is there; raises ConfigError where it holds no OTLP JSON lines."""
     with open(path, "rb") as file:
-        first = next((line for line in iter(lambda: file.readline(_MAX_LINE), b"") if line.strip()), b"")
-    if not first:
+        head = file.read(HEAD)
+    if not head.strip():
         return set()
-    try:
-        document = json.loads(first)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict) or not any(key in document for key in _OTLP):
+    # Not parsed: the first line may be one that a full disk cut off.
+    if not _OTLP.match(head):
         raise ConfigError([f"--to {path} is there and holds no OTLP JSON lines; name a new file"])
     try:
         return {bytes.fromhex(span.trace_id) for span in spans(path) if span.is_row}
     except SourceError:
-        return set()  # OTLP, but of nothing
+        return set()  # no whole line of it, or without a span
 
 
 def _end_line(stream: IO[str]) -> None:

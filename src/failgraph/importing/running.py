@@ -25,7 +25,7 @@ def run(
     """Import the saved rows of `paths` into `to`; what became of each.
 
     `progress` is told how many bytes of how many of all files have been read. Raises ConfigError where `to` can be no
-    target, OSError where it cannot be written. What is wrong with a file or a row is in the account.
+    target, SourceError where it cannot be written. What is wrong with a file or a row is in the account.
     """
     account = Account()
     with opened_target(to, paths, environ) as target:

@@ -51,7 +51,7 @@ class Target(NamedTuple):
 def opened_target(to: str, inputs: Sequence[str], environ: Mapping[str, str]) -> Iterator[Target]:
     """The target that `to` names: an address, or else a file.
 
-    Raises ConfigError where it can be neither, OSError where the file cannot be written.
+    Raises ConfigError where it can be neither, SourceError where the file cannot be written.
     """
     with _complaints() as complaints:
         if _ADDRESS.match(to):
