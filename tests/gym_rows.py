@@ -131,7 +131,7 @@ ROWS = (
         {
             "row-0": _run_event("agent_run_error", "ClientResponseError", 500, cause_id="row-1"),
             "row-1": _called("agent", "agent", "agent_run_error", cause_id="row-2"),
-            "row-2": _called("rs", "resources_server", "verifier_error", foreign_error=VALUE_ERROR),
+            "row-2": _called("rs", "resources_server", "unhandled_exception", foreign_error=VALUE_ERROR),
         },
         "row-0",
     ),
@@ -152,7 +152,7 @@ ROWS = (
             "row-2": _called(
                 "policy_model",
                 "model",
-                "provider_unavailable",
+                "unhandled_exception",
                 foreign_error={"exception_type": "ClientResponseError", "message": '{"error": {"message": "slow d'},
             ),
         },
@@ -249,6 +249,7 @@ ROWS = (
             "row-0": {
                 "failure_kind": "agent_timeout",
                 "boundary": "agent",
+                "stage": "agent",
                 "failure_reason": "after 3600 s",
                 "operation": "timeout_exceeded",
             }
@@ -338,7 +339,15 @@ ROWS = (
         "Main, a class but no own failure in the report",
         at(20, _ng_failure_class="agent_run_error", _ng_failure_message="broke", _ng_failure_events=MAIN),
         "20-0",
-        {"row-0": {"failure_kind": "agent_run_error", "boundary": "agent", "failure_reason": "broke"}, **MAIN_EVENTS},
+        {
+            "row-0": {
+                "failure_kind": "agent_run_error",
+                "boundary": "agent",
+                "stage": "agent",
+                "failure_reason": "broke",
+            },
+            **MAIN_EVENTS,
+        },
         "row-0",
     ),
     Row(

@@ -51,7 +51,10 @@ FLOW = [
     "instrumentation",
     "testing",
     "readers",
+    "backends",
     "view",
+    "exporting",
+    "doctor",
     "importing",
     "demo",
     "cli",
@@ -59,7 +62,7 @@ FLOW = [
 ]
 """Each module imports only what stands before it."""
 
-SDK = {"placement", "processor", "instrumentation", "demo", "importing"}
+SDK = {"placement", "processor", "instrumentation", "doctor", "importing", "demo"}
 """The only rooms that know OpenTelemetry's SDK."""
 
 

@@ -105,7 +105,7 @@ def test_evidence_and_inputs_are_no_attempts(row, file) -> None:
     """They give no trace; beside attempts they are passed over without a loss."""
     reading = read(file(row, scored(1)))
     assert (reading.trace_count, reading.losses) == (1, ())
-    with pytest.raises(SourceError, match="1 saved row tell of no attempt"):
+    with pytest.raises(SourceError, match="of its 1 saved row none tells of an attempt"):
         read(file(row))
 
 

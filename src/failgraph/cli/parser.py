@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn
 
-from failgraph.cli import importing, reading, starting
+from failgraph.cli import doctor, importing, reading, starting
 from failgraph.cli.filters import add_filters
 from failgraph.view import neutral
 
@@ -45,7 +45,7 @@ def parser() -> Parser:
     ranking = commands.add_parser("top", help="which failures there are most of, and what they cost")
     for command, action in ((listing, reading.list_traces), (showing, reading.show), (ranking, reading.top)):
         command.add_argument(
-            "source", metavar="SOURCE", help="a file of OTLP, Jaeger, Tempo or saved rollouts; - for standard input"
+            "source", metavar="SOURCE", help="a file, - for standard input, jaeger, tempo, or an address of theirs"
         )
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
@@ -63,6 +63,11 @@ def parser() -> Parser:
         "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"
     )
     taking.set_defaults(command=importing.import_files)
+
+    examining = commands.add_parser("doctor", help="what is set and attached; sends a failure and reads it back")
+    examining.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
+    examining.add_argument("--json", action="store_true", help="JSON lines, one object a check")
+    examining.set_defaults(command=doctor.doctor, checks_settings=True)
 
     running = commands.add_parser(
         "run", help="run a program with failgraph enabled", usage="%(prog)s [-h] -- COMMAND [ARGUMENT ...]"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from failgraph.boundary import FailureBoundary as Boundary
+from failgraph.kinds import UNHANDLED
 from failgraph.records import FailureStage
 
 
@@ -22,7 +23,7 @@ class Meaning(NamedTuple):
     stage: FailureStage | None = None
 
 
-def _agent(kind: str, stage: FailureStage | None = None) -> Meaning:
+def _agent(kind: str, stage: FailureStage | None = "agent") -> Meaning:
     return Meaning(Boundary.AGENT, kind, stage)
 
 
@@ -39,7 +40,7 @@ CLASSES: Mapping[str, Meaning] = MappingProxyType(
         "judge_failed": _verifier("judge_failed"),
         "judge_invalid": _verifier("judge_unparseable"),
         "cancelled": Meaning(Boundary.COLLECTION, "cancelled"),
-        "kill_shaped": _agent("kill_shaped"),
+        "kill_shaped": Meaning(Boundary.COLLECTION, "kill_shaped"),
         # agents
         "timeout_exceeded": _agent("agent_timeout"),
         "legitimate": _agent("agent_run_error"),
@@ -47,9 +48,9 @@ CLASSES: Mapping[str, Meaning] = MappingProxyType(
         "harbor_failed": _agent("agent_run_error"),
         "tau2_agent_error": _agent("agent_run_error"),
         "tau2_malformed_tool_call": _agent("tau2:malformed_tool_call"),
-        "skipped": _agent("skipped"),
-        "incomplete": _agent("incomplete"),
-        "transient": _agent("transient"),
+        "skipped": _agent("skipped", None),
+        "incomplete": _agent("incomplete", None),
+        "transient": _agent("transient", None),
         "permanent": _agent("permanent", "verification"),
         # resources servers
         "infrastructure_error": _verifier("infrastructure_error"),
@@ -80,8 +81,6 @@ SERVER_TYPES: Mapping[str, Boundary] = MappingProxyType(
 _ESCAPED: Mapping[Boundary, str] = MappingProxyType(
     {
         Boundary.AGENT: "agent_run_error",
-        Boundary.MODEL: "provider_unavailable",
-        Boundary.RESOURCES_SERVER: "verifier_error",
         Boundary.ENVIRONMENT: "environment_server_failed",
         Boundary.COLLECTION: "agent_request_failed",
     }
@@ -90,4 +89,4 @@ _ESCAPED: Mapping[Boundary, str] = MappingProxyType(
 
 def escaped_from(boundary: Boundary) -> str:
     """The kind of a failure of which only the server is known that answered 500 for it."""
-    return _ESCAPED.get(boundary, "agent_run_error")
+    return _ESCAPED.get(boundary, UNHANDLED)

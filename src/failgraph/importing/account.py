@@ -27,8 +27,9 @@ class Account:
     unknown_classes: Counter[str] = field(default_factory=Counter)
     """Failure classes that Gym's table does not have, kept as they are, with the number of their rows."""
     problems: list[str] = field(default_factory=list)
-    """Sentences on rows and files that could not be read: the first few, and how many more there are."""
+    """Sentences on the first few rows that could not be read, and on files without any."""
     unnamed: int = 0
+    """Rows that could not be read, and that no sentence names."""
     refused: list[str] = field(default_factory=list)
     """Sentences on files that could not be read or hold something else, and on a target that took no more."""
 
@@ -36,7 +37,7 @@ class Account:
         """A row cannot be read."""
         self.rows += 1
         self.malformed += 1
-        if len(self.problems) < _MAX_NAMED:
+        if self.malformed <= _MAX_NAMED:
             self.problems.append(where)
         else:
             self.unnamed += 1

@@ -8,9 +8,8 @@ from urllib.parse import SplitResult, urlsplit
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError
+from failgraph.exporting import GRPC, HTTP, HTTP_PORT, protocol_of
 
-_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_HTTP_PORT = 4318
 _HTTP_PATH = "/v1/traces"
 
 
@@ -21,19 +20,15 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
     """
     parts, port = _split(endpoint)
     path = parts.path.rstrip("/")
-    name = next((name for name in _PROTOCOLS if environ.get(name, "").strip()), None)
     # gRPC has no paths.
-    shown = "http/protobuf" if path or port == _HTTP_PORT else "grpc"
-    protocol = shown if name is None else environ[name].strip()
-    if protocol == "http/protobuf":
+    shown = HTTP if path or port == HTTP_PORT else GRPC
+    if (protocol_of(environ) or shown) == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
 
         return HttpExporter(endpoint=endpoint if path else parts._replace(path=_HTTP_PATH).geturl())
-    if protocol == "grpc":
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 
-        return GrpcExporter(endpoint=endpoint)
-    raise ConfigError([f"{name}={protocol} is no protocol of an import; set grpc or http/protobuf"])
+    return GrpcExporter(endpoint=endpoint)
 
 
 def _split(endpoint: str) -> tuple[SplitResult, int | None]:

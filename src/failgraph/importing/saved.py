@@ -73,7 +73,9 @@ class _Reading:
             lines = f"{self._strange} line{'' if self._strange == 1 else 's'}"
             what = f"is not a rollout file: it holds {lines} and none is a saved row"
         else:
-            what = "has no rows: it is empty"
+            # As Gym leaves the sidecar of a run in which nothing failed.
+            self._account.problems.append(f"{self._path} has no rows: it is empty")
+            return
         self._account.refused.append(f"{self._path} {what}")
 
     def _attempt(self, number: int, line: bytes) -> Attempt | None:

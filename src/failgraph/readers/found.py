@@ -71,7 +71,7 @@ class Found:
         if not self.documents:
             return f"{_lines(self.bad)} of it and none is JSON; give JSON or protobuf of OTLP, Jaeger or Tempo"
         if self.rows and not self.bad:
-            return f"its {_rows(self.rows)} tell of no attempt that was counted"
+            return f"of its {_rows(self.rows)} none tells of an attempt that was counted"
         bad = f" and {_lines(self.bad)} that cannot be read" if self.bad else ""
         with_what = f" with {' and '.join(sorted(self.signals))}" if self.signals else " of another kind"
         return f"it holds {self.documents} JSON document{'' if self.documents == 1 else 's'}{with_what}{bad}"
