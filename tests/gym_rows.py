@@ -153,7 +153,7 @@ ROWS = (
                 "policy_model",
                 "model",
                 "unhandled_exception",
-                foreign_error={"exception_type": "ClientResponseError", "message": '{"error": {"message": "slow d'},
+                foreign_error={"exception_type": "ClientResponseError", "message": '{"error": {"message": "slow d…'},
             ),
         },
         "row-0",

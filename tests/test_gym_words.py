@@ -8,7 +8,7 @@ import time
 import pytest
 
 from failgraph.gym.bodies import MAX_HOPS, Caller, unnested
-from failgraph.gym.classes import CLASSES, meaning_of
+from failgraph.gym.classes import CLASSES, is_known, meaning_of
 from failgraph.gym.rollout import attempt_id, rollout_id
 from failgraph.kinds import fits_pattern
 from gym_rows import hop
@@ -52,6 +52,8 @@ def test_every_known_class_has_a_kind_that_is_a_name():
     assert all(fits_pattern(meaning.kind) for meaning in CLASSES.values())
     assert meaning_of("Moon Phase!").kind == "Moon Phase!"
     assert meaning_of("moon").boundary.value == "collection"
+    known = ["timeout_exceeded", "session_lost", "gdpval:eval_missing", "moon", "Moon:Phase"]
+    assert [is_known(name) for name in known] == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize("message", ["verify 'exp\" loded é\n", "x\\ny \\u00e9 \x07 😀", "", "it's", "a" * 300])

@@ -12,6 +12,8 @@ import json
 import re
 from typing import NamedTuple
 
+from failgraph.text import ELLIPSIS
+
 MAX_HOPS = 8
 """Hops that are taken out of one body; the rest stays text."""
 
@@ -38,6 +40,8 @@ class Body(NamedTuple):
     """From the server that answered downwards."""
     text: str
     """What the innermost server answered."""
+    is_cut: bool = False
+    """Whether Gym kept only the beginning of it."""
 
     @property
     def raised(self) -> tuple[str, str] | None:
@@ -52,14 +56,15 @@ class Body(NamedTuple):
 def unnested(body: str) -> Body:
     """The servers that a 500 body names, and what the innermost of them was answered. Never raises."""
     callers: list[Caller] = []
-    text = _json_text(body[:_MAX_CHARACTERS].removesuffix("…"))
+    is_cut = len(body) > _MAX_CHARACTERS or body.endswith(ELLIPSIS)
+    text = _json_text(body[:_MAX_CHARACTERS].removesuffix(ELLIPSIS))
     while len(callers) < MAX_HOPS and (hop := _HOP.fullmatch(text)) is not None:
         quoted = _literal(hop[3])
         if quoted is None:
             break
         callers.append(Caller(hop[1], hop[2]))
         text = _json_text(quoted)
-    return Body(tuple(callers), text)
+    return Body(tuple(callers), text, is_cut)
 
 
 def _json_text(body: str) -> str:

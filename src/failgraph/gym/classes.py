@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from failgraph.boundary import FailureBoundary as Boundary
-from failgraph.kinds import UNHANDLED
+from failgraph.kinds import REGISTERED, UNHANDLED, fits_pattern
 from failgraph.records import FailureStage
 
 
@@ -65,6 +65,11 @@ CLASSES: Mapping[str, Meaning] = MappingProxyType(
 def meaning_of(name: str) -> Meaning:
     """What a class means; an unknown one keeps its name, observed by the collection that met it."""
     return CLASSES.get(name) or Meaning(Boundary.COLLECTION, name)
+
+
+def is_known(name: str) -> bool:
+    """Whether a class is one of these, a registered kind, or a server's own (`server:kind`)."""
+    return name in CLASSES or name in REGISTERED or (":" in name and fits_pattern(name))
 
 
 SERVER_TYPES: Mapping[str, Boundary] = MappingProxyType(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
-from failgraph.gym.classes import CLASSES
+from failgraph.gym.classes import is_known
 from failgraph.importing.account import Account
 from failgraph.losses import Loss
 from failgraph.readers.found import BadLines, Found
@@ -99,7 +99,7 @@ class _Reading:
                 return None
             self._account.rows += 1
             if attempt is not None and (attempt.events or attempt.failure_id is not None):
-                if attempt.failure_class is not None and attempt.failure_class not in CLASSES:
+                if attempt.failure_class is not None and not is_known(attempt.failure_class):
                     self._account.meet_unknown(attempt.failure_class)
                 return attempt
             self._account.not_a_failure += 1

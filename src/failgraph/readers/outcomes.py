@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from failgraph.boundary import FailureBoundary as Boundary
 from failgraph.gym.bodies import Body, Caller, unnested
 from failgraph.gym.classes import SERVER_TYPES, escaped_from, meaning_of
+from failgraph.text import ELLIPSIS
 
 _MESSAGES = (
     "_ng_failure_message",
@@ -130,7 +131,8 @@ def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[Fields]:
     records = [own, *(_caller(caller, row, first=not number) for number, caller in enumerate(said.callers))]
     if said.text:
         exception_type, message = said.raised or (_HTTP_ERROR, said.text)
-        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": message}
+        shown = message + ELLIPSIS if said.is_cut else message
+        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": shown}
     yield from records
 
 
