@@ -30,10 +30,10 @@ def write(chunks: Iterable[bytes], file: IO[bytes], most: int, until: float, *, 
     """
     size = 0
     for chunk in _unpacked(_in_time(chunks, until)) if packed else _in_time(chunks, until):
+        file.write(chunk[: most - size])
         size += len(chunk)
         if size > most:
             raise OverlongError
-        file.write(chunk)
     return size
 
 

@@ -24,6 +24,8 @@ _SPOOLED = 1 << 20
 """Bytes of an answer that are held in memory; a longer one goes into a temporary file."""
 _HEAD = 4096
 _BUSY = (429, 503)
+_LONGEST = 15
+"""Digits of a number that are read; with more it is too large whatever they are."""
 
 
 class Limits(NamedTuple):
@@ -42,7 +44,7 @@ class Limits(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer whose body is there as a whole."""
+    """An answer whose body is there as a whole, until the client is asked for the next."""
 
     status: int
     file: IO[bytes]
@@ -96,10 +98,12 @@ class Client:
         self._limits = limits
         self._sleep = sleep
         self._http = _http_client(self.place, headers, limits)
+        self._file = _spool()
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close its connections, and the last answer."""
         self._http.close()
+        self._file.close()
 
     def get(
         self,
@@ -143,6 +147,12 @@ class Client:
         except body.OverlongError:
             raise refusals.too_large(self.place, self._limits.bytes) from None
 
+    def _fresh_file(self) -> IO[bytes]:
+        """A file for the next answer, in place of that of the one before."""
+        self._file.close()
+        self._file = _spool()
+        return self._file
+
     def _taken(self, reply: httpx.Response, allowed: Collection[int], until: float) -> Answer:
         status = reply.status_code
         if 300 <= status < 400:
@@ -152,9 +162,9 @@ class Client:
             raise self.place.error("packs its answers in a way that it was not asked for; a proxy may do that")
         accepted = status == 200 or status in allowed
         most = self._limits.bytes if accepted else _HEAD
-        if accepted and int(_digits(reply.headers.get("content-length"))) > most:
+        if accepted and (_number(reply.headers.get("content-length", "")) or 0) > most:
             raise body.OverlongError
-        file = cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_SPOOLED, prefix="failgraph-"))  # noqa: SIM115
+        file = self._fresh_file()
         try:
             size = body.write(reply.iter_raw(), file, most, until, packed=packing == "gzip")
         except body.OverlongError:
@@ -167,6 +177,10 @@ class Client:
         if not accepted:
             raise refusals.refused(self.place, status, head)
         return Answer(status, file, size, head)
+
+
+def _spool() -> IO[bytes]:
+    return cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_SPOOLED, prefix="failgraph-"))
 
 
 def _http_client(place: Place, headers: Collection[tuple[str, str]], limits: Limits) -> httpx.Client:
@@ -196,14 +210,16 @@ def _pause(retry_after: str | None) -> float | None:
     """The seconds that a busy backend asks for; None where it does not say."""
     if retry_after is None:
         return None
-    if retry_after.strip().isdecimal():
-        return float(_digits(retry_after))
+    seconds = _number(retry_after)
+    if seconds is not None:
+        return float(seconds)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None
 
 
-def _digits(text: str | None) -> str:
-    found = (text or "").strip()
-    return found if found.isdecimal() and found.isascii() and len(found) < 16 else "0"
+def _number(text: str) -> int | None:
+    """A count as HTTP writes one; None for anything else."""
+    found = text.strip()
+    return int(found[:_LONGEST]) if found.isdecimal() and found.isascii() else None

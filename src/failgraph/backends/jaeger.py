@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from failgraph import semconv
 from failgraph.backends import refusals
@@ -31,6 +31,14 @@ _HOP = {semconv.REPORT_SCHEMA_VERSION: str(semconv.SCHEMA_VERSION)}
 _BOUNDARIES = [boundary.value for boundary in FailureBoundary]
 
 Tags = Mapping[str, str]
+
+
+class _Hit(NamedTuple):
+    """A trace that a search found."""
+
+    trace_id: str
+    start: int
+    services: frozenset[str]
 
 
 class Jaeger:
@@ -55,30 +63,21 @@ class Jaeger:
 
     def failing(self, query: Query, since: int, until: int, limit: int) -> Found:
         """The newest traces that may be what is asked for, between two times in ns."""
-        services = self._services()
-        first = [service for service in services if service in query.services]
-        found = self._newest(first, query, since, until, limit)
-        if len(found.trace_ids) >= limit or first == services:
-            return found
-        # A trace may also begin at a service that says nothing of the failure.
-        others = self._newest([each for each in services if each not in first], query, since, until, limit)
-        trace_ids = list(dict.fromkeys((*found.trace_ids, *others.trace_ids)))
-        return Found(trace_ids[:limit], others.more or len(trace_ids) > limit, found.crowded or others.crowded)
-
-    def _newest(self, services: list[str], query: Query, since: int, until: int, limit: int) -> Found:
-        asked = list(searches(query))
+        services, asked = self._services(), list(searches(query))
+        if query.services and query.services.isdisjoint(services):
+            return Found([], more=False, crowded=False)
 
         def search(start: int, end: int) -> Page:
             starts: dict[str, int] = {}
             for service in services:
                 for tags in asked:
-                    page = self._page(service, tags, start, end)
+                    page = self._page(service, tags, start, end, query.services)
                     starts.update(page.starts)
                     if page.full:
                         return Page(starts, full=True)
             return Page(starts, full=False)
 
-        return newest(search, since, until, limit, _SMALLEST) if services else Found([], more=False, crowded=False)
+        return newest(search, since, until, limit, _SMALLEST)
 
     def _services(self) -> list[str]:
         answer = self._client.get("/api/v3/services")
@@ -90,20 +89,22 @@ class Jaeger:
             raise _not_jaeger(self._client, answer)
         return sorted({name for name in _list(document, "services", "data") if isinstance(name, str)})
 
-    def _page(self, service: str, tags: Tags, start: int, end: int) -> Page:
+    def _page(self, service: str, tags: Tags, start: int, end: int, through: frozenset[str]) -> Page:
+        """What one search gives; of that the traces that go through one of some services, where it is any."""
         try:
-            starts = self._v1_search(service, tags, start, end) if self._has_v1_search else None
-            if starts is None:
+            found = self._v1_search(service, tags, start, end) if self._has_v1_search else None
+            if found is None:
                 self._has_v1_search = False
-                starts = self._v3_search(service, tags, start, end)
+                found = self._v3_search(service, tags, start, end)
         except TooLargeError:
             if end - start <= _SMALLEST:
                 raise
             return Page({}, full=True)
-        return Page(starts, len(starts) >= _PAGE)
+        wanted = {each.trace_id: each.start for each in found if not through or not through.isdisjoint(each.services)}
+        return Page(wanted, len(found) >= _PAGE)
 
-    def _v1_search(self, service: str, tags: Tags, start: int, end: int) -> dict[str, int] | None:
-        """Trace id to start; None where there is no such search."""
+    def _v1_search(self, service: str, tags: Tags, start: int, end: int) -> list[_Hit] | None:
+        """Whole traces; None where there is no such search."""
         fields: dict[str, str | int] = {
             "service": service,
             "tags": json.dumps(tags),
@@ -111,13 +112,12 @@ class Jaeger:
             "end": -(-end // 1000),
             "limit": _PAGE,
         }
-        answer = self._client.get("/api/traces", fields)
-        document = answer.document()
+        document = self._client.get("/api/traces", fields).document()
         if not isinstance(document, dict) or "data" not in document:
             return None
-        return dict(_v1_starts(_list(document, "data")))
+        return list(_v1_hits(_list(document, "data")))
 
-    def _v3_search(self, service: str, tags: Tags, start: int, end: int) -> dict[str, int]:
+    def _v3_search(self, service: str, tags: Tags, start: int, end: int) -> list[_Hit]:
         fields: dict[str, str | int] = {
             "query.service_name": service,
             "query.attributes": json.dumps(tags),
@@ -129,12 +129,7 @@ class Jaeger:
         document = answer.document()
         if not isinstance(document, dict):
             raise _not_jaeger(self._client, answer)
-        found = [item for item in _list(document, "summaries") if isinstance(item, dict)]
-        return {
-            id_: count(item.get("minStartTimeUnixNano"))
-            for item in found
-            if (id_ := _id(item.get("traceId"))) is not None
-        }
+        return list(_v3_hits(_list(document, "summaries")))
 
 
 def searches(query: Query) -> Iterator[Tags]:
@@ -152,11 +147,24 @@ def searches(query: Query) -> Iterator[Tags]:
         yield from ({semconv.BOUNDARY: at} for at in query.boundaries or _BOUNDARIES)
 
 
-def _v1_starts(traces: Iterable[object]) -> Iterator[tuple[str, int]]:
+def _v1_hits(traces: Iterable[object]) -> Iterator[_Hit]:
     for trace in traces:
         if isinstance(trace, dict) and (id_ := _id(trace.get("traceID"))) is not None:
-            spans = [span for span in _list(trace, "spans") if isinstance(span, dict)]
-            yield id_, min((1000 * start for span in spans if (start := count(span.get("startTime")))), default=0)
+            starts = [1000 * count(span.get("startTime")) for span in _list(trace, "spans") if isinstance(span, dict)]
+            processes = trace.get("processes")
+            each = processes.values() if isinstance(processes, dict) else ()
+            yield _Hit(id_, min(filter(None, starts), default=0), _names(each, "serviceName"))
+
+
+def _v3_hits(summaries: Iterable[object]) -> Iterator[_Hit]:
+    for summary in summaries:
+        if isinstance(summary, dict) and (id_ := _id(summary.get("traceId"))) is not None:
+            start = count(summary.get("minStartTimeUnixNano"))
+            yield _Hit(id_, start, _names(_list(summary, "services"), "name"))
+
+
+def _names(items: Iterable[object], key: str) -> frozenset[str]:
+    return frozenset(name for item in items if isinstance(item, dict) and isinstance(name := item.get(key), str))
 
 
 def _id(value: object) -> str | None:

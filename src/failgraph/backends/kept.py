@@ -24,13 +24,12 @@ class Kept:
             file.close()
 
     def add(self, answer: Answer) -> None:
-        """Keep a trace; its answer is closed."""
+        """Keep a trace."""
         if answer.is_json not in self._files:
             self._files[answer.is_json] = cast("IO[bytes]", tempfile.TemporaryFile(prefix="failgraph-"))  # noqa: SIM115
         file = self._files[answer.is_json]
-        with answer.file as body:
-            body.seek(0)
-            shutil.copyfileobj(body, file)
+        answer.file.seek(0)
+        shutil.copyfileobj(answer.file, file)
         if answer.is_json:
             file.write(b"\n")  # the next document stands on a line of its own
         self.size += answer.size
