@@ -53,7 +53,7 @@ class Jaeger:
         """A trace; None where Jaeger does not have it, or not yet."""
         if self._has_v3:
             answer = self._client.get(f"/api/v3/traces/{trace_id}")
-            if answer.is_json:
+            if answer.is_json and (answer.status == 200 or _says_why(answer)):
                 return None if answer.status == 404 or is_empty(answer) else answer
             self._has_v3 = False  # the page of its user interface, or nothing, is what is there instead
         answer = self._client.get(f"/api/traces/{trace_id}")
@@ -179,6 +179,12 @@ def _list(document: Mapping[str, Any], *keys: str) -> list[Any]:
 def _rfc3339(nano: int) -> str:
     when = datetime.fromtimestamp(nano // 1_000_000_000, timezone.utc)
     return f"{when:%Y-%m-%dT%H:%M:%S}.{nano % 1_000_000_000 // 1000:06}Z"
+
+
+def _says_why(answer: Answer) -> bool:
+    """Whether it is Jaeger that says that it has no such trace, and no gateway that it has no such path."""
+    document = answer.document()
+    return isinstance(document, dict) and bool(document.keys() & {"error", "errors"})
 
 
 def _not_jaeger(client: Client, answer: Answer) -> Exception:
