@@ -103,7 +103,7 @@ def test_jaeger_and_the_collectors_file_say_the_same(stack, rows, command, asked
 
 
 def test_top_counts_the_same(stack, rows):
-    """Failures, root causes, recovered ones, time lost with its share of all traces, and delays; in µs of Jaeger's own."""
+    """Failures, root causes, recovered ones, time lost with its share of all traces, and delays."""
     found, wanted = rows("top", "jaeger"), rows("top", str(stack.file))
     assert len(found) > 5
     shares = [[row.pop("time_lost_ratio") for row in each] for each in (found, wanted)]
