@@ -184,6 +184,19 @@ def test_top_and_text_take_it_too(fleet, run, setting, capsys):
     assert "judge_failed" in capsys.readouterr().out
 
 
+def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
+    """Where there are more traces than are summed up the share is unknown, and why is said."""
+    asked = ("top", "jaeger", "--kind", "late", "--since", "1h")
+    _, rows, err = run(fleet, *asked)
+    assert (rows[0]["time_lost_ratio"] is not None, err) == (True, "")
+    monkeypatch.setattr("failgraph.backends.EVERY", 3)
+    _, rows, err = run(fleet, *asked)
+    assert rows[0]["time_lost_ratio"] is None
+    assert err == (
+        "failgraph: there are more than 3 traces, too many to sum up their durations; --since sets from when on\n"
+    )
+
+
 def test_a_rollout_that_is_not_there(fleet, run):
     """It is said where was looked."""
     said = "failgraph: jaeger holds no span of rollout none; looked at the last hour; --since sets from when on\n"

@@ -136,6 +136,15 @@ def test_all_are_found_however_many_there_are(run):
         assert (code, ids(rows), err) == (0, list(many)[99:], "")
 
 
+def test_the_share_is_of_all_traces(run):
+    """`top` asks for the durations of the clean traces too: of four seconds in which one failed, a quarter was lost."""
+    clean = (moved(process(span(1, None, trace=f"{number}" * 32))) for number in range(1, 4))
+    with tempo_stand_in(failing(TRACE), *clean) as tempo:
+        code, (row,), err = run(tempo.url, "top", "tempo", "--since", "1h")
+    assert (code, err) == (0, "")
+    assert (row["time_lost_nano"], row["time_lost_ratio"]) == (SECOND, 0.25)
+
+
 def test_more_in_one_second_than_are_given_is_a_loss(run):
     """A window of a second cannot be divided."""
     many = [failing(f"{number:032x}") for number in range(1, 151)]

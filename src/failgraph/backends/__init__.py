@@ -29,6 +29,8 @@ __all__ = ["Address", "Told", "address_of", "read_backend"]
 
 LIMIT = 100
 """Traces that are looked at where nobody says how many."""
+EVERY = 1000
+"""Traces whose durations are summed up."""
 LOOKBACK = 3600 * 1_000_000_000
 """Nanoseconds before now from which on traces are looked at where nobody says since when."""
 
@@ -46,9 +48,12 @@ Told = Callable[[int, int], None]
 
 
 def read_backend(
-    address: Address, query: Query, settings: Settings, told: Told | None = None
+    address: Address, query: Query, settings: Settings, told: Told | None = None, *, every: bool = False
 ) -> tuple[Reading, tuple[str, ...]]:
     """The trace of `address`, or the newest ones that may match `query`; and in sentences what was not looked at.
+
+    With `every` the durations are those of all traces since then, those without failures too; none where they are too
+    many, and that is said.
 
     There is no trace in it where the backend has none such. Causes in other traces are taken in. Raises SourceError,
     with one line that says what to do, where the backend does not give what it is asked for.
@@ -72,25 +77,42 @@ def read_backend(
                 asked.update(others)
                 _fetch(others, backend, kept, None)
                 reading = _read(address, place, kept)
+            reading = only(reading, found.trace_ids)
+            if every and address.trace_id is None:
+                reading, notes = _with_every(reading, notes, query, backend)
     except OSError as error:
         raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None
-    reading = only(reading, found.trace_ids)
     return reading._replace(losses=(*losses, *reading.losses)), notes
 
 
 def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Found, tuple[str, ...]]:
     if address.trace_id is not None:
         return Found([address.trace_id], more=False, crowded=False), ()
-    now = time.time_ns()
-    since = now - LOOKBACK if query.since_unix_nano is None else query.since_unix_nano
     limit = LIMIT if query.limit is None else query.limit
-    found = backend.failing(query, since, max(now, since) + _AHEAD, limit)
+    found = backend.failing(query, *_window(query), limit)
     notes = []
     if found.more:
         notes.append(f"looked at the newest {len(found.trace_ids)} of more traces; --limit sets how many")
     if query.since_unix_nano is None:
         notes.append("looked at the last hour; --since sets from when on")
     return found, tuple(notes)
+
+
+def _window(query: Query) -> tuple[int, int]:
+    """From when to when traces are looked at, in ns since the epoch."""
+    now = time.time_ns()
+    since = now - LOOKBACK if query.since_unix_nano is None else query.since_unix_nano
+    return since, max(now, since) + _AHEAD
+
+
+def _with_every(
+    reading: Reading, notes: tuple[str, ...], query: Query, backend: Jaeger | Tempo
+) -> tuple[Reading, tuple[str, ...]]:
+    durations = backend.durations(*_window(query), EVERY)
+    if durations is None:
+        said = f"there are more than {EVERY} traces, too many to sum up their durations; --since sets from when on"
+        return reading._replace(durations={}), (*notes, said)
+    return reading._replace(durations={**durations, **reading.durations}), notes
 
 
 def _fetch(trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told | None) -> list[Loss]:
