@@ -5,6 +5,7 @@ https://opentelemetry.io/docs/specs/otel/protocol/exporter/: the variables for t
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ GRPC: Final = "grpc"
 HTTP: Final = "http/protobuf"
 HTTP_PORT: Final = 4318
 """Where HTTP is understood without a variable that says so."""
+_CONNECT_S = 3.0
 
 
 class Target(NamedTuple):
@@ -66,6 +68,15 @@ def protocol_of(environ: Mapping[str, str]) -> str | None:
     if protocol not in (None, GRPC, HTTP):
         raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
     return protocol
+
+
+def listens(where: Target) -> bool:
+    """Whether somebody takes connections there."""
+    try:
+        socket.create_connection((where.host, where.port), _CONNECT_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def exporter(where: Target) -> SpanExporter:

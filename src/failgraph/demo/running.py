@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from importlib.util import find_spec
 
 from failgraph.demo.fleet import COLLECTOR, SERVERS, fleet
 from failgraph.demo.rollouts import ROLLOUTS
-from failgraph.exporting import ENDPOINTS, PROTOCOLS, Target, target
+from failgraph.exporting import ENDPOINTS, PROTOCOLS, Target, listens, target
 from failgraph.readers import Trace, read, spans
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
@@ -32,7 +31,6 @@ _NEEDED = (
 )
 _MOST_S = 60.0
 """How long all rollouts may take, with the start of the fleet."""
-_CONNECT_S = 3.0
 
 
 def check() -> None:
@@ -48,7 +46,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
         print("failgraph: OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo", file=sys.stderr)
         return 2
     endpoint = _endpoint()
-    if endpoint is not None and not _listens(endpoint):
+    if endpoint is not None and not listens(endpoint):
         print(f"failgraph: nothing listens at {endpoint.address}, which {endpoint.named_by} names", file=sys.stderr)
         return 2
     path = os.path.join(".", out) if out else _temporary()
@@ -81,14 +79,6 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
 def _endpoint() -> Target | None:
     """Where the environment sends traces; None where it names no endpoint. Raises ConfigError."""
     return target(os.environ) if any(os.environ.get(name, "").strip() for name in ENDPOINTS) else None
-
-
-def _listens(endpoint: Target) -> bool:
-    try:
-        socket.create_connection((endpoint.host, endpoint.port), _CONNECT_S).close()
-    except OSError:
-        return False
-    return True
 
 
 def _temporary() -> str:

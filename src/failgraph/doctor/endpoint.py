@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterator
 
 from failgraph.doctor.check import Check
 from failgraph.exporting import GRPC, HTTP, PROTOCOLS, Target
 
 PART = "endpoint"
-_CONNECT_S = 3.0
 _STANDARD = {4317: GRPC, 4318: HTTP}
 
 
@@ -29,12 +27,3 @@ def endpoint(where: Target, *, listening: bool) -> Iterator[Check]:
     if where.protocol == HTTP and not any(os.environ.get(name, "").strip() for name in PROTOCOLS):
         text = f"opentelemetry-instrument sends gRPC where no protocol is named: set {PROTOCOLS[1]}={HTTP} for it"
         yield Check(PART, "problem", text)
-
-
-def connects(where: Target) -> bool:
-    """Whether somebody listens there."""
-    try:
-        socket.create_connection((where.host, where.port), _CONNECT_S).close()
-    except OSError:
-        return False
-    return True
