@@ -57,7 +57,9 @@ def target(environ: Mapping[str, str]) -> Target:
         raise ConfigError([f"{named_by} is no address such as http://localhost:4317"])
     if protocol is None:
         protocol = HTTP if port == HTTP_PORT else GRPC
-    standard = (HTTP_PORT if protocol == HTTP else 4317) if not value else 443 if url.scheme == "https" else 80
+    # gRPC takes 443 where nobody says a port, whatever stands before the name.
+    given = 443 if url.scheme == "https" or protocol == GRPC else 80
+    standard = given if value else HTTP_PORT if protocol == HTTP else 4317
     return Target(protocol, host, port or standard, named_by)
 
 
@@ -74,7 +76,7 @@ def listens(where: Target) -> bool:
     """Whether somebody takes connections there."""
     try:
         socket.create_connection((where.host, where.port), _CONNECT_S).close()
-    except OSError:
+    except (OSError, UnicodeError):  # the latter of a name that no machine can have
         return False
     return True
 

@@ -41,12 +41,12 @@ def read_source(given: str, query: Query, trace_id: str | None = None, *, every:
     Raises SourceError where it cannot be read, or does not hold that trace.
     """
     address = address_of(given, current(), os.path.exists)
+    name = called(given, address)
     if trace_id is not None and not _TRACE_ID.fullmatch(trace_id):
-        name = given if address is None else _name(given, address)
         what = trace_id or "an empty text"
         raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some")
     if address is not None:
-        return _read_backend(_name(given, address), address, query, trace_id, every=every)
+        return _read_backend(name, address, query, trace_id, every=every)
     with progress() as told:
         reading = read(given, told)
     return Source(given, reading, trace_id=None if trace_id is None else _the_trace(given, reading, trace_id.lower()))
@@ -67,8 +67,9 @@ def _read_backend(name: str, address: Address, query: Query, trace_id: str | Non
     return Source(name, reading, notes, wanted)
 
 
-def _name(given: str, address: Address) -> str:
-    return given if given == address.kind else shown(address.base)
+def called(given: str, address: Address | None) -> str:
+    """What messages call a source: an address without what it holds besides."""
+    return given if address is None or given == address.kind else shown(address.base)
 
 
 def _the_trace(name: str, reading: Reading, wanted: str) -> str:
