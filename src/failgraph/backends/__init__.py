@@ -53,7 +53,7 @@ def read_backend(
     """The trace of `address`, or the newest ones that may match `query`; and in sentences what was not looked at.
 
     With `every` the durations are those of all traces since then, those without failures too; none where they are too
-    many, and that is said.
+    many, or not all that have failures were looked at, and that is said.
 
     There is no trace in it where the backend has none such. Causes in other traces are taken in. Raises SourceError,
     with one line that says what to do, where the backend does not give what it is asked for.
@@ -78,7 +78,9 @@ def read_backend(
                 _fetch(others, backend, kept, None)
                 reading = _read(address, place, kept)
             reading = only(reading, found.trace_ids)
-            if every and address.trace_id is None:
+            if every and found.more:
+                reading = reading._replace(durations={})
+            elif every and address.trace_id is None:
                 reading, notes = _with_every(reading, notes, query, backend)
     except OSError as error:
         raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None

@@ -42,6 +42,7 @@ def read_source(given: str, query: Query, trace_id: str | None = None, *, every:
     """
     address = address_of(given, current(), os.path.exists)
     name = called(given, address)
+    trace_id = trace_id if trace_id is None else trace_id.strip()
     if trace_id is not None and not _TRACE_ID.fullmatch(trace_id):
         what = trace_id or "an empty text"
         raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some")
