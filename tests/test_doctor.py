@@ -6,8 +6,10 @@ import io
 import json
 import os
 import re
+import site
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -182,6 +184,29 @@ def test_switched_off_is_a_problem(environ):
         seen = list(checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false")), None, None))
     assert found(seen, "attachment", "problem") == ["FAILGRAPH_ENABLED=false: nothing is attached and nothing recorded"]
     assert found(seen, "round trip", "problem") == ["nothing was recorded; the settings above say why"]
+
+
+@pytest.mark.parametrize("names", ["failgraph", "requests , failgraph", "*"])
+def test_left_out_by_name_it_is_not_attached(environ, names):
+    """What opentelemetry-instrument leaves out is not attached by it; FAILGRAPH_ENABLED=true does not mind."""
+    here = environ(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=names)
+    (said,) = found(checks(here, None, None), "attachment", "problem")
+    assert "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS leaves failgraph out" in said
+    assert found(checks({**here, "FAILGRAPH_ENABLED": "true"}, None, None), "attachment", "problem") == []
+
+
+def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
+    """Most virtual environments do not look into the user's own site-packages."""
+    from failgraph.doctor.attached import _start_up_file
+
+    (tmp_path / "failgraph.pth").touch()
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: "/none")
+    monkeypatch.setattr(site, "getsitepackages", list)
+    monkeypatch.setattr(site, "getusersitepackages", lambda: str(tmp_path))
+    monkeypatch.setattr(site, "ENABLE_USER_SITE", True)
+    assert _start_up_file().state == "ok"
+    monkeypatch.setattr(site, "ENABLE_USER_SITE", False)
+    assert _start_up_file().state == "problem"
 
 
 def test_every_setting_is_there_with_its_source_and_no_secret(environ):

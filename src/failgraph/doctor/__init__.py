@@ -19,7 +19,7 @@ __all__ = ["Ask", "Check", "checks"]
 def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> Iterator[Check]:
     """Everything, in the order in which a failure meets it; `ask` reads a trace back from what is called `backend`."""
     yield from configured(environ)
-    yield from attached(from_env(environ)[0])
+    yield from attached(from_env(environ)[0], environ)
     try:
         where = target(environ)
     except ConfigError as error:
