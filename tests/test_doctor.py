@@ -233,6 +233,7 @@ def test_every_setting_is_there_with_its_source_and_no_secret(environ):
         ("OTEL_EXPORTER_OTLP_HEADERS", "sesame", "problem"),
         ("FAILGRAPH_LINKS", "sideways", "problem"),
         ("FAILGRAPH_REDACT_WITH", "no function", "problem"),
+        ("FAILGRAPH_REDACT_WITH", "no_such_module:function", "problem"),
     ],
 )
 def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
@@ -315,6 +316,14 @@ def test_what_the_backend_is_called_holds_no_more_than_its_address():
 
     assert _ask("http://127.0.0.1:1/jaeger?token=sesame#sesame")[0] == "http://127.0.0.1:1/jaeger"
     assert _ask("./\x1b[31mfile")[0] == "./\\x1b[31mfile"
+
+
+def test_a_limit_that_is_no_number_is_said(environ):
+    """The SDK then makes no provider, here as in the program: its words are the problem."""
+    with Receiver() as receiver:
+        here = environ(**sends_to(receiver, OTEL_SPAN_EVENT_COUNT_LIMIT="many"))
+        (said,) = found(checks(here, None, None), "round trip", "problem")
+    assert said.startswith("OpenTelemetry's SDK does not start: OTEL_SPAN_EVENT_COUNT_LIMIT must be")
 
 
 def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):

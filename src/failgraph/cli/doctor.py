@@ -32,10 +32,10 @@ def doctor(arguments: argparse.Namespace) -> int:
     """Look at everything, and say it as it is found. Raises SourceError where the backend's name is none."""
     from failgraph.doctor import checks  # which brings OpenTelemetry's SDK along
 
-    backend, ask = (None, None) if arguments.source is None else _ask(arguments.source)
-    states = set()
     # What failgraph would log is among the checks.
     logger.addHandler(logging.NullHandler())
+    backend, ask = (None, None) if arguments.source is None else _ask(arguments.source)
+    states = set()
 
     def seen() -> Iterator[Check]:
         for check in checks(os.environ, backend, ask):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from failgraph.doctor.check import Check
+from failgraph.redaction import missing_function
 from failgraph.settings import Settings, from_env
 from failgraph.settings.names import (
     JAEGER_HEADERS,
@@ -36,6 +37,8 @@ def configured(environ: Mapping[str, str]) -> Iterator[Check]:
     settings, problems = from_env(environ)
     if settings.redact_fault is not None:
         problems.append(f"{settings.redact_fault}; until it is mended every text is hidden")
+    elif (missing := missing_function()) is not None:
+        problems.append(f"{missing} Until it is there every text is hidden")
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name in NAMES:
         yield Check(PART, "ok", f"{name}={_value(settings, name)} ({_source(environ, name)})")

@@ -31,7 +31,11 @@ Ask = Callable[[str], Reading]
 
 def round_trip(where: Target, backend: str | None, ask: Ask | None) -> Iterator[Check]:
     """Send the graph, ask `backend` for it where there is one, and say what each part of the way has changed."""
-    graph = marked()
+    try:
+        graph = marked()
+    except ValueError as error:  # of the SDK, for a limit that is no number
+        yield Check(PART, "problem", shown(f"OpenTelemetry's SDK does not start: {error}", 500))
+        return
     if graph.trace is None:
         yield Check(PART, "problem", "nothing was recorded; the settings above say why")
         return
