@@ -176,6 +176,8 @@ def test_a_protocol_that_the_command_would_not_take_is_said(environ):
         "sends gRPC where no protocol is named" in text
         for text in found(checks(here, None, None), "endpoint", "problem")
     )
+    named = found(checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}, None, None), "endpoint", "problem")
+    assert not any("sends gRPC" in text for text in named)
 
 
 def test_switched_off_is_a_problem(environ):

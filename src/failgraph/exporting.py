@@ -19,6 +19,8 @@ ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_EN
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 GRPC: Final = "grpc"
 HTTP: Final = "http/protobuf"
+_EXPORTERS: Final = {"otlp_proto_grpc": GRPC, "otlp_proto_http": HTTP}
+"""Names in `OTEL_TRACES_EXPORTER` that say which protocol is meant."""
 HTTP_PORT: Final = 4318
 """Where HTTP is understood without a variable that says so."""
 _CONNECT_S = 3.0
@@ -69,7 +71,7 @@ def protocol_of(environ: Mapping[str, str]) -> str | None:
     protocol = environ[chosen_by].strip() if chosen_by else None
     if protocol not in (None, GRPC, HTTP):
         raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
-    return protocol
+    return protocol or _EXPORTERS.get(environ.get("OTEL_TRACES_EXPORTER", "").strip())
 
 
 def listens(where: Target) -> bool:

@@ -26,6 +26,6 @@ def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> 
         yield from (Check("endpoint", "problem", problem) for problem in error.problems)
         return
     listening = listens(where)
-    yield from endpoint(where, listening=listening)
+    yield from endpoint(where, environ, listening=listening)
     if listening:
         yield from round_trip(where, backend, ask)
