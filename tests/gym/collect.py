@@ -1,0 +1,42 @@
+"""Gym's own rollout collection, in process, as `python servers.py collect JSON` runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from typing import Any
+
+
+def collect(asked: dict[str, Any]) -> None:
+    """Collect the rows of `input` into `output`; `timeout` hangs up on what is not done by then."""
+    if os.environ.get("NEMO_GYM_OTEL_ENABLED") == "1":
+        from nemo_gym.telemetry.setup import init_telemetry
+
+        init_telemetry(server_name="orchestrator", server_type="orchestrator")
+    from nemo_gym.rollout_collection import RolloutCollectionConfig, RolloutCollectionHelper
+
+    config = RolloutCollectionConfig(
+        input_jsonl_fpath=asked["input"],
+        output_jsonl_fpath=asked["output"],
+        route_failures_to_sidecar=asked.get("route", True),
+        disable_health_check=True,
+        disable_aggregation=True,
+        environment_server_routes=asked.get("routes", {}),
+    )
+
+    async def run() -> None:
+        started = time.perf_counter()
+        try:
+            await asyncio.wait_for(RolloutCollectionHelper().run_from_config(config), asked.get("timeout"))
+        except (TimeoutError, RuntimeError) as error:
+            print("ended:", type(error).__name__, error)
+        print("took:", time.perf_counter() - started)
+
+    asyncio.run(run())
+    if os.environ.get("NEMO_GYM_OTEL_ENABLED") == "1":
+        from nemo_gym.telemetry.setup import shutdown_telemetry
+
+        shutdown_telemetry()
+    sys.stdout.flush()
