@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from otlp_server import Receiver
 
 from failgraph.readers import Trace, read
+from otlp_server import Receiver
 
 HERE = Path(__file__).parent / "gym"
 CLONE = HERE.parents[1]
@@ -132,7 +132,9 @@ class Fleet:
     def start(self, *names: str) -> None:
         """Start servers, side by side, and wait until they answer."""
         for name in names:
-            script = [HERE / "upstream.py", str(self.ports[name])] if name == "upstream" else [HERE / "servers.py", name]
+            script = (
+                [HERE / "upstream.py", str(self.ports[name])] if name == "upstream" else [HERE / "servers.py", name]
+            )
             with (self.folder / f"{name}.log").open("a") as log:
                 self.processes[name] = subprocess.Popen(
                     [self.python, *script], cwd=self.folder, env=self.environ(name), stdout=log, stderr=log
@@ -195,7 +197,9 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def running(folder: Path, python: Path, environ: Mapping[str, str], names: tuple[str, ...] = SERVERS) -> Iterator[Fleet]:
+def running(
+    folder: Path, python: Path, environ: Mapping[str, str], names: tuple[str, ...] = SERVERS
+) -> Iterator[Fleet]:
     """A fleet with its upstream, stopped afterwards."""
     fleet = Fleet(folder, python, environ)
     with fleet.receiver:

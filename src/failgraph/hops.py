@@ -111,14 +111,17 @@ class Hop:
         # Cancelling is the caller's doing; only a failure that led to it is the hop's own.
         return not (is_cancellation(error) and own == recorded_id(error)) and self.log.claim(own)
 
-    def close(self, error: BaseException | None) -> None:
-        """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one."""
-        escaped = False
+    def close(self, error: BaseException | None, *, failed: bool = False) -> None:
+        """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one.
+
+        `failed` says that the own failure is what became of the hop, though no exception shows it.
+        """
+        escaped = failed
         with guard("hop end"):
             recorder().drain()
         if error is not None:
             with guard("recording what escapes a hop"):
-                escaped = self.escape(error)
+                escaped = self.escape(error) or failed
         self.closed = True
         # A closed hop in between is let go, so that a chain of tasks does not keep them all.
         self._outer = next(self.around(), None)

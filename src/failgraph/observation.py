@@ -68,6 +68,8 @@ class Observation(NamedTuple):
     """Observed elsewhere, and known here from a report only."""
     written: dict[int, None] | None = None
     """The traces (ids) that the exception itself was written to, kept by the exception."""
+    at_once: bool = False
+    """To be exported now, and not with its span, which may not end for a long time."""
 
 
 class Observations(NamedTuple):

@@ -71,7 +71,11 @@ def resources() -> Any:
                 )
             if fault == "named":
                 return Answer(
-                    **body.model_dump(), reward=0.0, mask_sample=True, failure_kind="verifier_error", failure_reason="no"
+                    **body.model_dump(),
+                    reward=0.0,
+                    mask_sample=True,
+                    failure_kind="verifier_error",
+                    failure_reason="no",
                 )
             if fault and fault.startswith("sandbox-"):
                 await sandboxed(fault)

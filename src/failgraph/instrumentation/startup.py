@@ -26,6 +26,13 @@ HOOKED = (
     "aiohttp.client_reqrep",
     "httpx",
     "requests.adapters",
+    "nemo_gym.server_utils",
+    "nemo_gym.rollout_correlation",
+    "nemo_gym.judge",
+    "nemo_gym.sandbox.api",
+    "nemo_gym.rollout_collection",
+    "nemo_gym.base_environment_server",
+    "nemo_gym.telemetry.endpoints",
 )
 """The modules at whose first import we attach."""
 _loaded_before: set[str] = set()

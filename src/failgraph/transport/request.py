@@ -73,6 +73,10 @@ class Request(Hop):
         else:
             self._error = error
 
+    def being_answered(self) -> BaseException | None:
+        """The exception that a reply, which has not started, is about to be made of; None where none was seen."""
+        return self._error
+
     def finish(self, error: BaseException | None) -> None:
         """Write the report: this is the last time that the span can be written on. A reply may still come, or not."""
         if self.reported or self.span is None or not self.span.is_recording():
@@ -105,7 +109,7 @@ class Request(Hop):
         if not self.reported:
             self._error = None
 
-    def close(self, error: BaseException | None) -> None:
+    def close(self, error: BaseException | None, *, failed: bool = False) -> None:
         """Record what is left; without a reply, this is when the report is written."""
         with guard("request end"):
             self._settle()
@@ -115,7 +119,7 @@ class Request(Hop):
             error = None
         self._error = self._recovered = None
         self._scope = {}
-        super().close(error)
+        super().close(error, failed=failed)
 
     def _settle(self) -> None:
         """Record the failures that were made here, still exist, and have not been recorded."""

@@ -1,0 +1,130 @@
+"""What the 500 of a Gym server says in its body: its own exception as text, or in quotes the body of the one below it.
+
+Each hop on the way back wraps what it got in a sentence and quotes it once more. Only read where the server below sent
+no report of its own, which says it all and exactly.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from failgraph.boundary import FailureBoundary
+from failgraph.instrumentation.gym.table import boundary_of_type, kind_of_route, route, stage_of
+from failgraph.kinds import UNHANDLED
+from failgraph.transport.headers import REPORT
+from failgraph.transport.peers import is_peer
+
+_MAX_BODY = 65_536
+"""Characters of a body that are looked at: each level doubles the escapes."""
+_MAX_LEVELS = 8
+_NESTED = re.compile(r"^Hit an exception in (\S{1,300})___(\S{1,300}) calling an inner server: (b['\"].*)$", re.DOTALL)
+
+
+class Level(NamedTuple):
+    """One server's failure, as a body tells it."""
+
+    boundary: FailureBoundary
+    kind: str
+    stage: str | None
+    operation: str | None
+    http_status: int
+    reason: str
+
+
+class _Said(NamedTuple):
+    server: str | None
+    """Its name in Gym's configuration, where the body says it."""
+    text: str
+
+
+def nested(body: bytes | str) -> list[_Said]:
+    """What a body says, outermost first: each server that it names, and the text that is left at the end."""
+    found: list[_Said] = []
+    text = _text(body)
+    while len(found) < _MAX_LEVELS:
+        match = _NESTED.match(text)
+        inner = _literal(match[3]) if match is not None else None
+        if match is None or inner is None:
+            break
+        found.append(_Said(match[2], ""))
+        text = _text(inner)
+    return [*found, _Said(None, text)]
+
+
+def _text(body: bytes | str) -> str:
+    text = body[:_MAX_BODY].decode("utf-8", "replace") if isinstance(body, bytes) else body[:_MAX_BODY]
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, str) else text
+
+
+def _literal(text: str) -> bytes | None:
+    """The bytes that a text is the `repr` of; None where it is cut or none."""
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return found if isinstance(found, bytes) else None
+
+
+def levels_of(error: Any) -> list[Level]:
+    """The failures that the body of a failing reply tells of, innermost first; empty where a report, or nobody, did.
+
+    Of a host that is no peer nothing is believed: it may have a report of its own in this trace.
+    """
+    url = urlsplit(str(getattr(error.request_info, "real_url", "")))
+    if (error.headers is not None and REPORT in error.headers) or not is_peer(url.hostname or ""):
+        return []
+    if error.status < 500:
+        return []
+    *servers, last = nested(error.response_content)
+    boundary = _boundary_at(url.port)
+    found: list[Level] = []
+    path = route(url.path)
+    for server in servers:
+        boundary = _boundary_of(server.server) or boundary
+        if boundary is not None:
+            found.append(_level(boundary, path, f"a server below {server.server} failed"))
+        boundary, path = None, ""
+    if boundary is not None:
+        found.append(_level(boundary, path, last.text))
+    elif found:
+        found[-1] = found[-1]._replace(reason=last.text)
+    return found[::-1]
+
+
+def _level(boundary: FailureBoundary, path: str, reason: str) -> Level:
+    kind = kind_of_route(boundary, path, None) if path or boundary is FailureBoundary.AGENT else UNHANDLED
+    return Level(boundary, kind, stage_of(boundary, path), f"POST {path}" if path else None, 500, reason)
+
+
+def _configuration() -> Any:
+    """Gym's configuration, where it is loaded: a mapping of server names."""
+    module = sys.modules.get("nemo_gym.global_config")
+    return getattr(module, "get_global_config_dict", dict)()
+
+
+def _type_of(block: Any) -> str:
+    return next(iter(block)) if hasattr(block, "keys") and len(block) == 1 else ""
+
+
+def _boundary_of(server: str | None) -> FailureBoundary | None:
+    configured = _configuration()
+    return boundary_of_type(_type_of(configured[server])) if server in configured else None
+
+
+def _boundary_at(port: int | None) -> FailureBoundary | None:
+    """Who listens on a port, by Gym's configuration."""
+    for block in dict(_configuration()).values():
+        server_type = _type_of(block)
+        inner = next(iter(block[server_type].values()), None) if boundary_of_type(server_type) else None
+        if inner is not None and inner.get("port") == port:
+            return boundary_of_type(server_type)
+    return None

@@ -1,0 +1,129 @@
+"""Calls that Gym makes through its one HTTP client: each failing attempt of a model's, and each that does not connect.
+
+Gym sends a request again every half second for as long as nobody answers, inside one call: only here is each try seen.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from failgraph.boundary import FailureBoundary
+from failgraph.context import current_hop
+from failgraph.diagnostics import guard
+from failgraph.instrumentation import hooks
+from failgraph.instrumentation.clients import REPORTED
+from failgraph.instrumentation.gym import retries
+from failgraph.instrumentation.gym.observing import Observed, here, mark, tell
+from failgraph.instrumentation.gym.table import kind_of_status, route, stage_of
+
+_MODULE = "nemo_gym.server_utils"
+_CLIENT = "_GLOBAL_AIOHTTP_CLIENT"
+_STANDS_FOR = "_failgraph_stands_for"
+"""Attribute of a reply to Gym: the id of the failure that it is."""
+_ANSWERS = ("/run", "/verify")
+"""Routes of which the reply is handed on as the caller's own: a failure behind a 200 is the caller's reply, too."""
+
+
+async def request(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`ClientSession._request(method, url)`, of Gym's client alone."""
+    if not _is_gyms(instance):
+        return await wrapped(*args, **kwargs)
+    method, url = _of_request(*args, **kwargs)
+    with _Try(method, url):
+        response = await wrapped(*args, **kwargs)
+    with guard("a reply to Gym"):
+        _replied(method, url, response)
+    return response
+
+
+def _of_request(method: Any = "", str_or_url: Any = "", *_: Any, **__: Any) -> tuple[str, str]:
+    return str(method).upper(), str(str_or_url)
+
+
+def _is_gyms(session: Any) -> bool:
+    module = sys.modules.get(_MODULE)
+    if module is None or not hasattr(module, _CLIENT):
+        hooks.unfit("aiohttp.client.ClientSession._request", f"there is no {_MODULE}.{_CLIENT}")
+        return False
+    return getattr(module, _CLIENT) is session
+
+
+class _Try:
+    """The time of one try; an exception passes through it untouched."""
+
+    def __init__(self, method: str, url: str) -> None:
+        self._method, self._url = method, url
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with guard("a try of Gym's"):
+            if error is None:
+                retries.went_through()
+            elif isinstance(error, Exception):
+                retries.failed(self._method, self._url, error)
+
+
+def _replied(method: str, url: str, response: Any) -> None:
+    reported, path = vars(response).get(REPORTED), route(urlsplit(url).path)
+    if here().boundary is FailureBoundary.MODEL and response.status >= 400:
+        reported = _attempt(method, path, response, reported)
+    if path in _ANSWERS:
+        _handed_on(response, reported)
+    if reported is not None:
+        vars(response)[_STANDS_FOR] = reported
+
+
+def _attempt(method: str, path: str, response: Any, cause_id: str | None) -> str | None:
+    """An attempt of a model server's that its API answered with an error; a retry may recover it."""
+    server = here()
+    server.attempts += 1
+    what = Observed(
+        server.boundary,
+        kind_of_status(response.status),
+        stage_of(server.boundary, path),
+        operation=f"{method} {path}",
+        attempt_id=str(server.attempts),
+        http_status=response.status,
+        details={"provider_request_id": response.headers.get("x-request-id")},
+        reason=f"the model's API answered {response.status} {response.reason or ''}".rstrip(),
+    )
+    return tell(what, cause_id=cause_id)
+
+
+def _handed_on(response: Any, reported: str | None) -> None:
+    """A reply that its caller may hand on as its own: so is the failure that it is, where it does not escape."""
+    server, hop = here(), current_hop.get()
+    if hop is None:
+        return
+    if hop.log.failure_id is not None and hop.log.failure_id == server.passed_on:
+        hop.log.failure_id = None  # it was asked once more: this reply counts
+    server.passed_on = reported
+    if reported is not None and response.status < 400:
+        hop.log.claim(reported)
+
+
+def raise_for_status(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`ClientResponse.raise_for_status()`: the exception stands for the failure that the reply is."""
+    if _STANDS_FOR not in vars(instance):
+        return wrapped(*args, **kwargs)
+    with _Raising(vars(instance)[_STANDS_FOR]):
+        return wrapped(*args, **kwargs)
+
+
+class _Raising:
+    def __init__(self, failure_id: str) -> None:
+        self._failure_id = failure_id
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with guard("a failing reply to Gym"):
+            if error is not None:
+                mark(error, self._failure_id)

@@ -1,0 +1,241 @@
+"""Rollouts: the collector's attempts, each a hop with a span of its own, and the ids by which people know them.
+
+Gym's collector has no span for a rollout, so under auto-instrumentation each try of its call would be a trace by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import re
+import weakref
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+from opentelemetry import context, trace
+from opentelemetry.trace import Span
+
+from failgraph import hops
+from failgraph.boundary import FailureBoundary
+from failgraph.context import current_hop
+from failgraph.diagnostics import guard
+from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
+from failgraph.instrumentation.gym.serving import leaves
+from failgraph.instrumentation.gym.table import kind_of_run, meaning_of_class
+from failgraph.placement import attributes_of
+from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
+from failgraph.settings import current
+from failgraph.text import safe_str
+
+_RUN = "POST /run"
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,255}")
+
+Wrapped = Callable[..., Any]
+
+
+class Attempt:
+    """One attempt at a rollout, as the collector sees it: from its call until its task is done."""
+
+    def __init__(self, rollout_id: str | None) -> None:
+        attributes = {} if rollout_id is None else {ROLLOUT_ID: rollout_id}
+        self.span: Span = trace.get_tracer("failgraph").start_span(ROLLOUT_SPAN, attributes=attributes)
+        self._around = current_hop.get()
+        self._token = context.attach(trace.set_span_in_context(self.span))
+        self.hop = hops.Hop(self.span, self._around)
+        current_hop.set(self.hop)
+        self.status: int | None = None
+        """Of the reply; None where there was none."""
+        self.failed = False
+        """Whether it ended without a result, rather than with one that says it failed."""
+        self.over = False
+
+    def end(self, error: BaseException | None) -> None:
+        """Write what is left to write, and end the span."""
+        if self.over:
+            return
+        self.over = True
+        try:
+            if self.hop.log.failure_id is None:
+                what = _of_run(kind_of_run(getattr(error, "status", None) or self.status))
+                if isinstance(error, Exception):
+                    self.failed = fails(what, error) is not None
+                elif self.status is not None and self.status >= 400:
+                    tell(what._replace(http_status=self.status, reason="the reply is no result"), own=True)
+                    self.failed = True
+            self.hop.close(None, failed=self.failed)
+        finally:
+            self.span.end()
+
+    def leave(self) -> None:
+        """Make what was current before it current again, in the same context."""
+        context.detach(self._token)
+        current_hop.set(self._around)
+
+
+_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt] = weakref.WeakKeyDictionary()
+"""By the task that makes it: collection has one a row."""
+
+
+async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
+    attempt: Attempt | None = None
+    with guard("a rollout"):
+        if _path_of(*args, **kwargs) == "/run" and serving.get() is None:
+            attempt = _begin(kwargs.get("json"))
+    response = await wrapped(*args, **kwargs)
+    if attempt is not None:
+        attempt.status = getattr(response, "status", None)
+    return response
+
+
+def _path_of(server_name: Any = None, url_path: Any = None, *_: Any, **__: Any) -> Any:  # noqa: ARG001
+    return url_path
+
+
+def _begin(row: Any) -> Attempt | None:
+    task = asyncio.current_task()
+    if task is None or current().enabled is False:
+        return None
+    before = _attempts.pop(task, None)
+    if before is not None:
+        before.end(None)
+        before.leave()
+    attempt = _attempts[task] = Attempt(rollout_id_of(row))
+    task.add_done_callback(functools.partial(_done, attempt))
+    return attempt
+
+
+def _done(attempt: Attempt, task: asyncio.Task[Any]) -> None:
+    with guard("the end of a rollout"):
+        # Asking for the exception would count as having looked at it, which its owner is to do.
+        error = None if task.cancelled() else getattr(task, "_exception", None)
+        attempt.end(error)
+
+
+def _of_run(kind: str) -> Observed:
+    return Observed(FailureBoundary.COLLECTION, kind, operation=_RUN)
+
+
+def agent_request_failure_row(
+    wrapped: Wrapped,
+    instance: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """`_agent_request_failure_row(exc, status)`: the row of an attempt without a result, and Gym's label of it."""
+    row = wrapped(*args, **kwargs)
+    with guard("a failed rollout"):
+        error = args[0] if args else kwargs.get("exc")
+        if isinstance(error, Exception):
+            what = _of_run(safe_str(row["_ng_failure_class"]))
+            fails(what._replace(http_status=row.get("_ng_failure_http_status")), error)
+            task = asyncio.current_task()
+            attempt = _attempts.get(task) if task is not None else None
+            if attempt is not None:
+                attempt.failed = True
+    return row
+
+
+async def get_response_json(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+    """`get_response_json(response)`: a result that says it is none, of a server that sends no reports."""
+    found = await wrapped(*args, **kwargs)
+    with guard("a rollout's result"):
+        task = asyncio.current_task() if _attempts else None
+        attempt = _attempts.get(task) if task is not None else None
+        if attempt is not None and isinstance(found, Mapping) and attempt.hop.log.failure_id is None:
+            _told_by_row(found)
+    return found
+
+
+def _told_by_row(row: Mapping[str, Any]) -> None:
+    label, failure = row.get("_ng_failure_class"), row.get("failure")
+    if isinstance(label, str) and label:
+        meaning = meaning_of_class(label)
+        kind = row.get("failure_kind")
+        reason = row.get("_ng_failure_judge_error") or row.get("failure_reason") or row.get("_ng_failure_message") or ""
+        named = kind if isinstance(kind, str) and kind else meaning.kind
+        told = Observed(meaning.boundary, named, meaning.stage, operation=f"{_RUN} ({label})", reason=safe_str(reason))
+        tell(told, own=True)
+    elif isinstance(failure, Mapping) and "episode_id" in row:
+        named = failure.get("failure_kind") or "environment_server_failed"
+        reason = safe_str(failure.get("failure_reason") or "")
+        tell(Observed(FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason), own=True)
+
+
+def rollout_id_of(row: Any) -> str | None:
+    """The id by which people know the rollout of a `/run` body; None where it says none.
+
+    An explicit one, or that of the episode, else the task's and the rollout's index, and the attempt from the second on.
+    """
+    if not isinstance(row, Mapping):
+        return None
+    episode = row.get("episode_id")
+    if isinstance(episode, Mapping):
+        explicit, attempt = episode.get("rollout_id"), episode.get("attempt")
+    else:
+        explicit, attempt = row.get("_ng_rollout_id"), row.get("_ng_attempt_index")
+    if explicit is None:
+        task, rollout = row.get("_ng_task_index"), row.get("_ng_rollout_index")
+        explicit = None if task is None or rollout is None else f"{task}-{rollout}"
+    if not isinstance(explicit, str) or not _ID.fullmatch(explicit):
+        return None
+    return f"{explicit}-a{attempt}" if isinstance(attempt, int) and attempt > 0 else explicit
+
+
+def rollout_context(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+    """`rollout_context(rollout_id)`: a server knows from here on which rollout its request is of."""
+    with guard("naming a rollout"):
+        rollout_id = args[0] if args else kwargs.get("rollout_id")
+        hop = current_hop.get()
+        span = hop.span if hop is not None else None
+        if isinstance(rollout_id, str) and span is not None and span.is_recording():
+            if ROLLOUT_ID not in attributes_of(span):
+                span.set_attribute(ROLLOUT_ID, rollout_id)
+    return wrapped(*args, **kwargs)
+
+
+async def run_from_config(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+    """`RolloutCollectionHelper._run_from_config(config)`, inside `gym.job` where that is traced: a hop."""
+    if not trace.get_current_span().get_span_context().is_valid:
+        return await wrapped(*args, **kwargs)
+    with hops.hop():
+        return await wrapped(*args, **kwargs)
+
+
+def traced_rollout_endpoint(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+    """`traced_rollout_endpoint(handler, …)`: what runs inside `gym.rollout`, where that is traced, is a hop."""
+    if not args or not callable(args[0]):
+        return wrapped(*args, **kwargs)
+    handler = args[0]
+
+    @functools.wraps(handler)
+    async def inside(*args: Any, **kwargs: Any) -> Any:
+        with _Rollout():
+            return await handler(*args, **kwargs)
+
+    return wrapped(inside, *args[1:], **kwargs)
+
+
+class _Rollout:
+    """The time inside `gym.rollout`; an exception passes through it untouched."""
+
+    def __init__(self) -> None:
+        self._hop: hops.hop | None = None
+
+    def __enter__(self) -> None:
+        with guard("a rollout"):
+            around = current_hop.get()
+            span = trace.get_current_span()
+            if around is not None and span.is_recording() and span is not around.span:
+                self._hop = hops.hop()
+                self._hop.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._hop is None:
+            return
+        with guard("a rollout"):
+            server = serving.get()
+            if server is not None and isinstance(error, Exception):
+                leaves(server, "POST", "/run", error)
+        self._hop.__exit__(kind, error, at)
