@@ -1,4 +1,4 @@
-"""A real fleet of NeMo Gym servers on loopback, by hand: one process each, collection in process, spans to a receiver."""
+"""A real fleet of NeMo Gym servers on loopback: one process each, collection in another, spans to a receiver."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def environment() -> Any:
     class Out(BaseModel):
         reward: float = 1.0
 
-    Asked, Answered = BaseEpisodeRequest[In], BaseEpisodeResponse[Out]
+    Asked, Answered = BaseEpisodeRequest[In], BaseEpisodeResponse[Out]  # noqa: N806
 
     class Environment(BaseEnvironmentServer[Asked, Answered]):
         ray_enabled = False

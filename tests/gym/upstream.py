@@ -1,7 +1,7 @@
-"""A model's API that misbehaves on command: the message of a request says how, so that rollouts do not disturb another.
+"""A model's API that misbehaves on command: the message of a request says how, so that no rollout disturbs another.
 
-`[[up:KEY:step,step]]` in a body: the n-th request of KEY plays the n-th step, the last one for ever. A step is a status,
-`ok`, `tool=NAME`, `drop`, `dropmid`, `hang`, `badjson` or `badschema`. Bare sockets, since no framework drops a connection.
+`[[up:KEY:step,step]]` in a body: the n-th request of KEY plays the n-th step, the last for ever. A step is a status,
+`ok`, `tool=NAME`, `drop`, `dropmid`, `hang`, `badjson` or `badschema`. Bare sockets: no framework drops a connection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The methods and functions that failgraph wraps, and the wrapping itself: put on once a module is there, taken off again."""
+"""The methods and functions that failgraph wraps, and the wrapping: put on once a module is there, taken off again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hooks for NeMo Gym as it is released: 0.5.1, 0.6.0, 0.7.0. What a version lacks is not hooked, and the rest works.
+"""The hooks for NeMo Gym as it is released: 0.5.1, 0.6.0, 0.7.0. What one lacks is not hooked, the rest works.
 
 Classes rather than functions where there is a choice: other modules import functions by name, and keep what they got if
 they were imported before us.

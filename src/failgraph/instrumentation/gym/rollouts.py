@@ -1,6 +1,6 @@
 """Rollouts: the collector's attempts, each a hop with a span of its own, and the ids by which people know them.
 
-Gym's collector has no span for a rollout, so under auto-instrumentation each try of its call would be a trace by itself.
+Gym's collector has no span for a rollout: under auto-instrumentation each try of its call would be a trace by itself.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt] = weakref.WeakK
 """By the task that makes it: collection has one a row."""
 
 
-async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
     """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
     attempt: Attempt | None = None
     with guard("a rollout"):
@@ -119,7 +119,7 @@ def _of_run(kind: str) -> Observed:
 
 def agent_request_failure_row(
     wrapped: Wrapped,
-    instance: Any,
+    instance: Any,  # noqa: ARG001
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
@@ -166,7 +166,7 @@ def _told_by_row(row: Mapping[str, Any]) -> None:
 def rollout_id_of(row: Any) -> str | None:
     """The id by which people know the rollout of a `/run` body; None where it says none.
 
-    An explicit one, or that of the episode, else the task's and the rollout's index, and the attempt from the second on.
+    An explicit one, or that of the episode, else the task's and the rollout's index; the attempt from the second on.
     """
     if not isinstance(row, Mapping):
         return None
@@ -189,9 +189,9 @@ def rollout_context(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwar
         rollout_id = args[0] if args else kwargs.get("rollout_id")
         hop = current_hop.get()
         span = hop.span if hop is not None else None
-        if isinstance(rollout_id, str) and span is not None and span.is_recording():
-            if ROLLOUT_ID not in attributes_of(span):
-                span.set_attribute(ROLLOUT_ID, rollout_id)
+        free = span is not None and span.is_recording() and ROLLOUT_ID not in attributes_of(span)
+        if span is not None and free and isinstance(rollout_id, str):
+            span.set_attribute(ROLLOUT_ID, rollout_id)
     return wrapped(*args, **kwargs)
 
 
@@ -222,20 +222,22 @@ class _Rollout:
 
     def __init__(self) -> None:
         self._hop: hops.hop | None = None
+        self._around: hops.Hop | None = None
 
     def __enter__(self) -> None:
         with guard("a rollout"):
-            around = current_hop.get()
-            span = trace.get_current_span()
-            if around is not None and span.is_recording() and span is not around.span:
+            self._around, span = current_hop.get(), trace.get_current_span()
+            if self._around is not None and span.is_recording() and span is not self._around.span:
                 self._hop = hops.hop()
                 self._hop.__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._hop is None:
             return
+        inner, server = current_hop.get(), serving.get()
         with guard("a rollout"):
-            server = serving.get()
             if server is not None and isinstance(error, Exception):
                 leaves(server, "POST", "/run", error)
         self._hop.__exit__(kind, error, at)
+        if self._around is not None and inner is not None:
+            self._around.log.claim(inner.log.failure_id)  # what the rollout comes to, the request does

@@ -34,7 +34,7 @@ def setup_exception_middleware(
 
 
 class Watcher:
-    """ASGI middleware just inside Gym's own that answers exceptions: sees them, and every reply, and changes nothing."""
+    """ASGI middleware just inside Gym's own that answers exceptions: sees them and every reply, changes nothing."""
 
     def __init__(self, app: Callable[..., Awaitable[None]], boundary: FailureBoundary, name: str) -> None:
         self.app = app
@@ -74,7 +74,7 @@ class _Serving:
 
 
 def leaves(server: Server, method: str, path: str, error: Exception) -> str | None:
-    """An exception leaves a route: the server's own failure, unless it is, or carries, one that the server layer knows."""
+    """An exception leaves a route: the server's own failure. One that is a failure by itself the server layer knows."""
     if carries_failure(error):
         return None
     path = route(path)

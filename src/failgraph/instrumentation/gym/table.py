@@ -1,4 +1,4 @@
-"""What the words of released NeMo Gym mean: its classes, statuses, exceptions, routes and row labels, as records say it.
+"""What the words of released NeMo Gym mean: its classes, statuses, exceptions, routes and labels, as records.
 
 Pure data and look-ups. What a table does not know keeps its own name, where it has one, and is flagged.
 """

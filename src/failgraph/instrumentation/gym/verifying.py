@@ -1,4 +1,4 @@
-"""Verification in resources servers: a judge that failed is answered with a 200 whose body says so, and so are others."""
+"""Verification in resources servers: a judge that failed is answered with a 200 whose body says so."""
 
 from __future__ import annotations
 
