@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from failgraph import FailureEvent
-from gym_fleet import Fleet, agent_row, env_row, overlay, place, running
+from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, place, running
 
 ATTEMPT = "nemo.gym.rollout_attempt"
 ROLLOUT_ID = "nemo.gym.rollout.id"
@@ -123,14 +126,17 @@ def python(tmp_path_factory) -> Path:
     return overlay(tmp_path_factory.mktemp("gym"), place())
 
 
-def run(folder: Path, python: Path, environ: dict[str, str]) -> Run:
-    with running(folder, python, environ) as fleet:
-        rows = fleet.collect("out", [case.row for case in CASES.values()])
-        traces = fleet.traces()
-        hops = [hop for trace in traces for hop in trace.hops if hop.span.name == ATTEMPT]
-        assert len(rows) == len(CASES)
-        plain = {row["_ng_task_index"]: json.loads(without_ports(fleet, json.dumps(row))) for row in rows}
-    return Run(plain, {int(hop.span.attributes[ROLLOUT_ID].partition("-")[0]): hop for hop in hops}, traces)
+def run(fleet: Fleet) -> Run:
+    rows = fleet.collect("out", [case.row for case in CASES.values()])
+    assert len(rows) == len(CASES)
+    plain = {row["_ng_task_index"]: json.loads(without_ports(fleet, json.dumps(row))) for row in rows}
+    traces = fleet.traces()
+    return Run(plain, {int(hop.span.attributes[ROLLOUT_ID].partition("-")[0]): hop for hop in attempts(traces)}, traces)
+
+
+def attempts(traces: list[Any]) -> list[Any]:
+    """The hops of the collector's attempts."""
+    return [hop for trace in traces for hop in trace.hops if hop.span.name == ATTEMPT]
 
 
 def without_ports(fleet: Fleet, text: str) -> str:
@@ -139,16 +145,35 @@ def without_ports(fleet: Fleet, text: str) -> str:
     return text
 
 
-@pytest.fixture(scope="module", params=["auto", "lens"])
-def ran(request, python, tmp_path_factory) -> Run:
-    """All cases in one collection, with OpenTelemetry's auto-instrumentation and with Gym's own telemetry."""
-    return run(tmp_path_factory.mktemp(request.param), python, {"auto": AUTO, "lens": LENS}[request.param])
+@pytest.fixture(scope="module")
+def auto(python, tmp_path_factory) -> Iterator[Fleet]:
+    """A fleet with OpenTelemetry's auto-instrumentation."""
+    with running(tmp_path_factory.mktemp("auto"), python, AUTO) as fleet:
+        yield fleet
+
+
+@pytest.fixture(scope="module")
+def run_auto(auto) -> Run:
+    return run(auto)
+
+
+@pytest.fixture(scope="module")
+def run_lens(python, tmp_path_factory) -> Run:
+    with running(tmp_path_factory.mktemp("lens"), python, LENS) as fleet:
+        return run(fleet)
+
+
+@pytest.fixture(params=["auto", "lens"])
+def ran(request) -> Run:
+    """All cases in one collection, with auto-instrumentation and with Gym's own telemetry."""
+    return request.getfixturevalue(f"run_{request.param}")
 
 
 @pytest.fixture(scope="module")
 def bare(python, tmp_path_factory) -> Run:
     """The same without failgraph and without telemetry."""
-    return run(tmp_path_factory.mktemp("bare"), python, {})
+    with running(tmp_path_factory.mktemp("bare"), python, {}) as fleet:
+        return run(fleet)
 
 
 def said(event: FailureEvent) -> str:
@@ -191,3 +216,92 @@ def test_what_ended_no_rollout_is_recovered(ran):
 def test_saved_rows_are_those_of_a_run_without_failgraph(ran, bare):
     """Outcomes, retries and scores are untouched."""
     assert ran.rows == bare.rows
+
+
+def test_a_call_that_nobody_answers_is_visible_while_it_hangs(auto):
+    """The first try is exported at once, later ones are counted at growing intervals, and there is no flood."""
+    auto.receiver.bodies.clear()
+    rows = [agent_row("[[up:hang:drop]]")]
+    collecting = threading.Thread(target=auto.collect, args=("hang", rows), kwargs={"timeout": 9})
+    collecting.start()
+    until = time.monotonic() + 60
+    while not auto.receiver.failures() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert collecting.is_alive()
+    assert len(auto.receiver.failures()) == 1
+    collecting.join()
+    (trace,) = auto.traces()
+    first, *later = (failure.event for failure in trace.failures.values())
+    assert said(first) == "model transport_peer_drop - -"
+    assert (first.attempt_id, first.operation) == ("1", "POST /v1/responses")
+    assert {failure.placement for failure in trace.failures.values()} == {"failure_span"}
+    assert [said(event) for event in later] == [said(first)]
+    assert int(later[0].attempt_id or 0) > 5
+    assert re.match(r"\d+ more tries failed, \d+ in all; no reply yet: ", later[0].failure_reason)
+
+
+def test_an_environment_server_that_is_not_there_is_visible_too(auto):
+    """The collector's own call hangs: one trace for the rollout, and not one a try."""
+    auto.receiver.bodies.clear()
+    config = configuration({**auto.ports, "relay": auto.ports["nobody"]})
+    auto.collect("nobody", [agent_row("x")], config, timeout=2)
+    (trace,) = auto.traces()
+    assert [said(failure.event) for failure in trace.failures.values()] == ["collection transport_unreachable - -"]
+    assert [hop.span.attributes[ROLLOUT_ID] for hop in attempts([trace])] == ["0-0"]
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("503", "collection agent_request_failed - 503"),
+        ("429", "collection agent_request_failed - 429"),
+        ("500", "collection agent_run_error - 500"),
+        ("badjson", "collection agent_run_error - 200"),
+        ("dropmid", "collection agent_run_error - 200"),
+    ],
+)
+def test_a_reply_to_the_collector_that_is_no_result(auto, step, expected):
+    """Whatever stands before the environment server answers: what Gym calls it, with the reply's status."""
+    auto.receiver.bodies.clear()
+    config = configuration({**auto.ports, "relay": auto.ports["upstream"]})
+    auto.collect(f"gateway-{step}", [agent_row(f"[[up:g-{step}:{step}]]")], config)
+    (trace,) = auto.traces()
+    assert [said(failure.event) for failure in trace.failures.values()] == [expected]
+    assert trace.report.failure_id is not None
+
+
+def test_a_run_that_a_failed_rollout_ends(auto):
+    """Where failed rollouts are not put aside, the exception that ends the run is the rollout's failure."""
+    auto.receiver.bodies.clear()
+    auto.collect("ends", [agent_row("x", agent_fault=True)], route=False)
+    assert "ended" in auto.said or "ClientResponseError" in auto.said
+    (trace,) = auto.traces()
+    assert [said(failure.event) for failure in trace.failures.values()] == CASES["agent"].own[::-1]
+
+
+def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
+    """Its caller sees the connection drop, then nobody there, then a reply; the rollout is fine."""
+    auto.receiver.bodies.clear()
+    rows = [agent_row("[[up:killed:hang,ok]]")]
+    got: list[Any] = []
+    collecting = threading.Thread(target=lambda: got.extend(auto.collect("killed", rows, timeout=100)))
+    collecting.start()
+    log = auto.folder / "upstream.log"
+    until = time.monotonic() + 60
+    while "killed" not in log.read_text() and time.monotonic() < until:
+        time.sleep(0.05)
+    auto.processes["policy_model"].kill()
+    auto.processes["policy_model"].wait()
+    time.sleep(1.2)
+    auto.start("policy_model")
+    collecting.join()
+    assert [row["reward"] for row in got] == [1.0]
+    (trace,) = auto.traces()
+    found = [failure.event for failure in trace.failures.values()]
+    assert [said(event) for event in found][:2] == [
+        "agent transport_peer_drop agent -",
+        "agent transport_unreachable agent -",
+    ]
+    assert {event.failure_kind for event in found[2:]} <= {"transport_unreachable"}
+    assert len(found) <= 4
+    assert trace.report.failure_id is None

@@ -30,7 +30,7 @@ def collect(asked: dict[str, Any]) -> None:
         started = time.perf_counter()
         try:
             await asyncio.wait_for(RolloutCollectionHelper().run_from_config(config), asked.get("timeout"))
-        except (TimeoutError, RuntimeError) as error:
+        except Exception as error:
             print("ended:", type(error).__name__, error)
         print("took:", time.perf_counter() - started)
 

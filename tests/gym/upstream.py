@@ -45,6 +45,7 @@ def step_of(body: bytes) -> str:
     if mark is None:
         return "ok"
     key, steps = mark[1], mark[2].decode().split(",")
+    print("asked:", key.decode(), flush=True)
     seen[key] += 1
     return steps[min(seen[key], len(steps)) - 1]
 

@@ -20,7 +20,7 @@ from failgraph.transport.headers import REPORT
 from failgraph.transport.peers import is_peer
 
 _MAX_BODY = 65_536
-"""Characters of a body that are looked at: each level doubles the escapes."""
+"""Bytes of a body that are looked at: each level doubles the escapes."""
 _MAX_LEVELS = 8
 _NESTED = re.compile(r"^Hit an exception in (\S{1,300})___(\S{1,300}) calling an inner server: (b['\"].*)$", re.DOTALL)
 
@@ -42,7 +42,7 @@ class _Said(NamedTuple):
     text: str
 
 
-def nested(body: bytes | str) -> list[_Said]:
+def nested(body: bytes) -> list[_Said]:
     """What a body says, outermost first: each server that it names, and the text that is left at the end."""
     found: list[_Said] = []
     text = _text(body)
@@ -56,13 +56,18 @@ def nested(body: bytes | str) -> list[_Said]:
     return [*found, _Said(None, text)]
 
 
-def _text(body: bytes | str) -> str:
-    text = body[:_MAX_BODY].decode("utf-8", "replace") if isinstance(body, bytes) else body[:_MAX_BODY]
+def _text(body: bytes) -> str:
+    said = _sentence(body)
+    return body[:_MAX_BODY].decode("utf-8", "replace") if said is None else said
+
+
+def _sentence(body: bytes) -> str | None:
+    """The text that a body is as JSON, as Gym's exceptions are answered; None for any other body."""
     try:
-        found = json.loads(text)
+        found = json.loads(body[:_MAX_BODY])
     except (ValueError, RecursionError):
-        return text
-    return found if isinstance(found, str) else text
+        return None
+    return found if isinstance(found, str) else None
 
 
 def _literal(text: str) -> bytes | None:
@@ -82,8 +87,8 @@ def levels_of(error: Any) -> list[Level]:
     url = urlsplit(str(getattr(error.request_info, "real_url", "")))
     if (error.headers is not None and REPORT in error.headers) or not is_peer(url.hostname or ""):
         return []
-    if error.status < 500:
-        return []
+    if error.status != 500 or _sentence(error.response_content) is None:
+        return []  # it is not Gym's middleware that answered
     *servers, last = nested(error.response_content)
     boundary = _boundary_at(url.port)
     found: list[Level] = []
