@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from otlp_server import Receiver
 HERE = Path(__file__).parent / "gym"
 CLONE = HERE.parents[1]
 HOST = "127.0.0.1"
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def place() -> Path:
@@ -99,6 +101,19 @@ def configuration(ports: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
+def with_turn(ports: Mapping[str, int]) -> dict[str, Any]:
+    """The same with an environment server that runs an agent itself, in the place of the relay."""
+    config = configuration(ports)
+    del config["relay"]
+    bound = {
+        "resources_server": ref("resources_servers", "rs"),
+        "agent_server": ref("responses_api_agents", "agent"),
+        "cleanup_timeout_seconds": 2,
+    }
+    here = {"entrypoint": "app.py", "host": HOST, "port": ports["turn"], **bound}
+    return {**config, "turn": {"environment_servers": {"single_agent_turn": here}}}
+
+
 SERVERS = ("policy_model", "judge_model", "rs", "agent", "relay", "env")
 
 
@@ -108,7 +123,7 @@ class Fleet:
     def __init__(self, folder: Path, python: Path, environ: Mapping[str, str]) -> None:
         self.folder, self.python = folder, python
         self.receiver = Receiver()
-        names = ("upstream", "head", *SERVERS, "nobody")
+        names = ("upstream", "head", *SERVERS, "turn", "nobody")
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self._given = dict(environ)
         self.processes: dict[str, subprocess.Popen] = {}
@@ -129,7 +144,14 @@ class Fleet:
             **self._given,
         }
 
-    def start(self, *names: str) -> None:
+    def restart(self, name: str, config: Mapping[str, Any] | None = None, **environ: str) -> None:
+        """Kill a server, if it runs, and start it with another configuration, or with changes to its environment."""
+        if name in self.processes:
+            self.processes[name].kill()
+            self.processes[name].wait()
+        self.start(name, config=config, environ=environ)
+
+    def start(self, *names: str, config: Mapping[str, Any] | None = None, environ: Mapping[str, str] = NONE) -> None:
         """Start servers, side by side, and wait until they answer."""
         for name in names:
             script = (
@@ -137,7 +159,11 @@ class Fleet:
             )
             with (self.folder / f"{name}.log").open("a") as log:
                 self.processes[name] = subprocess.Popen(
-                    [self.python, *script], cwd=self.folder, env=self.environ(name), stdout=log, stderr=log
+                    [self.python, *script],
+                    cwd=self.folder,
+                    env={**self.environ(name, config), **environ},
+                    stdout=log,
+                    stderr=log,
                 )
         until = time.monotonic() + 120
         for name in names:
@@ -161,7 +187,7 @@ class Fleet:
         """Run collection over `rows` in a process of its own; the saved rows, good and failed."""
         given, out = self.folder / f"{name}-in.jsonl", self.folder / f"{name}.jsonl"
         given.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        what = json.dumps({"input": str(given), "output": str(out), "routes": {"env": "env"}, **asked})
+        what = json.dumps({"input": str(given), "output": str(out), "routes": {"env": "env", "turn": "turn"}, **asked})
         found = subprocess.run(
             [self.python, HERE / "servers.py", "collect", what],
             cwd=self.folder,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from failgraph import FailureEvent
-from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, place, running
+from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, place, running, with_turn
 
 ATTEMPT = "nemo.gym.rollout_attempt"
 ROLLOUT_ID = "nemo.gym.rollout.id"
@@ -250,24 +250,26 @@ def test_an_environment_server_that_is_not_there_is_visible_too(auto):
     assert [hop.span.attributes[ROLLOUT_ID] for hop in attempts([trace])] == ["0-0"]
 
 
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [
-        ("503", "collection agent_request_failed - 503"),
-        ("429", "collection agent_request_failed - 429"),
-        ("500", "collection agent_run_error - 500"),
-        ("badjson", "collection agent_run_error - 200"),
-        ("dropmid", "collection agent_run_error - 200"),
-    ],
-)
-def test_a_reply_to_the_collector_that_is_no_result(auto, step, expected):
+GATEWAY = {
+    "503": "collection agent_request_failed - 503",
+    "429": "collection agent_request_failed - 429",
+    "500": "collection agent_run_error - 500",
+    "badjson": "collection agent_run_error - 200",
+    "dropmid": "collection agent_run_error - 200",
+}
+
+
+def test_replies_to_the_collector_that_are_no_result(auto):
     """Whatever stands before the environment server answers: what Gym calls it, with the reply's status."""
     auto.receiver.bodies.clear()
     config = configuration({**auto.ports, "relay": auto.ports["upstream"]})
-    auto.collect(f"gateway-{step}", [agent_row(f"[[up:g-{step}:{step}]]")], config)
-    (trace,) = auto.traces()
-    assert [said(failure.event) for failure in trace.failures.values()] == [expected]
-    assert trace.report.failure_id is not None
+    auto.collect("gateway", [agent_row(f"[[up:g-{step}:{step}]]") for step in GATEWAY], config)
+    found = {}
+    for hop in attempts(auto.traces()):
+        (event,) = hop.report.events.values()
+        assert hop.report.failure_id == event.event_id
+        found[hop.span.attributes[ROLLOUT_ID]] = said(event)
+    assert found == {f"{index}-0": expected for index, expected in enumerate(GATEWAY.values())}
 
 
 def test_a_run_that_a_failed_rollout_ends(auto):
@@ -293,7 +295,7 @@ def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
     auto.processes["policy_model"].kill()
     auto.processes["policy_model"].wait()
     time.sleep(1.2)
-    auto.start("policy_model")
+    auto.restart("policy_model")
     collecting.join()
     assert [row["reward"] for row in got] == [1.0]
     (trace,) = auto.traces()
@@ -305,3 +307,34 @@ def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
     assert {event.failure_kind for event in found[2:]} <= {"transport_unreachable"}
     assert len(found) <= 4
     assert trace.report.failure_id is None
+
+
+def test_an_environment_server_that_runs_an_agent_itself(auto):
+    """The exception that it handles stands for the agent's failure, which is the cause; every hop names the rollout."""
+    auto.receiver.bodies.clear()
+    config = with_turn(auto.ports)
+    auto.restart("turn", config)
+    input_ = {"responses_create_params": {"input": [{"role": "user", "content": "[[up:turn:500]]"}]}, "task_data": {}}
+    row = {"task_id": {"taskset": "turn", "task_id": "t"}, "task_input": input_}
+    (saved,) = auto.collect("turn", [row], config)
+    assert saved["_ng_failure_class"] == "environment_server_failed"
+    (trace,) = auto.traces()
+    chain = [said(trace.failures[key].event) for key in trace.report.events if key not in (trace.recovered or ())]
+    assert chain == [MODEL_500, AGENT, "environment environment_server_failed agent -"]
+    named = {hop.span.service: hop.span.attributes.get(ROLLOUT_ID) for hop in trace.hops}
+    assert named == dict.fromkeys(("collector", "turn", "agent", "policy_model"), "0-0")
+
+
+def test_the_body_of_a_server_without_failgraph_tells_what_its_report_would(auto):
+    """Its 500 quotes those below it: each is a failure, caused by the next, and the rollout's own by the first."""
+    auto.restart("agent", FAILGRAPH_ENABLED="", OTEL_TRACES_EXPORTER="none")
+    auto.receiver.bodies.clear()
+    auto.collect("blind", [agent_row("[[up:blind:500]]"), agent_row("x", rs_fault="verify")])
+    hops = {hop.span.attributes[ROLLOUT_ID]: hop.report for hop in attempts(auto.traces())}
+    model, agent, own = hops["0-0"].events.values()
+    assert [said(event) for event in (model, agent, own)] == ["model unhandled_exception - 500", AGENT, UP]
+    assert (agent.cause_id, own.cause_id) == (model.event_id, agent.event_id)
+    assert "upstream says 500" in model.failure_reason
+    agent, own = hops["1-0"].events.values()  # nothing names the server that its text is of
+    assert [said(event) for event in (agent, own)] == [AGENT, UP]
+    assert "verify exploded" in agent.failure_reason

@@ -52,7 +52,7 @@ def resources() -> Any:
         async def seed_session(self, body: Anything) -> dict:
             if getattr(body, "rs_fault", None) == "seed":
                 raise LookupError("no such session")
-            return {}
+            return {"resources_session_id": getattr(body, "resources_session_id", "")}
 
         async def verify(self, body: Body) -> Answer:
             extra = body.model_extra or {}

@@ -92,11 +92,11 @@ def levels_of(error: Any) -> list[Level]:
     *servers, last = nested(error.response_content)
     boundary = _boundary_at(url.port)
     found: list[Level] = []
-    path = route(url.path)
+    path, name = route(url.path), None
     for server in servers:
-        boundary = _boundary_of(server.server) or boundary
-        if boundary is not None:
-            found.append(_level(boundary, path, f"a server below {server.server} failed"))
+        if server.server != name:  # an agent calls itself
+            boundary, name = _boundary_of(server.server) or boundary, server.server
+            found += [_level(boundary, path, f"a server that {name} called failed")] if boundary is not None else []
         boundary, path = None, ""
     if boundary is not None:
         found.append(_level(boundary, path, last.text))

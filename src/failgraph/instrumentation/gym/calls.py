@@ -103,7 +103,7 @@ def _handed_on(response: Any, reported: str | None) -> None:
         return
     if hop.log.failure_id is not None and hop.log.failure_id == server.passed_on:
         hop.log.failure_id = None  # it was asked once more: this reply counts
-    server.passed_on = reported
+    server.passed_on, server.passes_on_a_failure = reported, response.status >= 400
     if reported is not None and response.status < 400:
         hop.log.claim(reported)
 

@@ -41,6 +41,8 @@ class Server:
         """Calls of the model's API that failed."""
         self.passed_on: str | None = None
         """The failure that the reply of an inner server is, where this server may hand that reply on."""
+        self.passes_on_a_failure = False
+        """Whether that reply is a failing one."""
 
 
 _COLLECTOR = Server(FailureBoundary.COLLECTION, "")

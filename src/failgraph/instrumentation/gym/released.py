@@ -19,7 +19,7 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
         Target("ClientSession", "_request", "gym.calls:request", "aiohttp.client"),
         Target("ClientResponse", "raise_for_status", "gym.calls:raise_for_status", "aiohttp.client_reqrep"),
     ),
-    "nemo_gym.rollout_correlation": (Target("", "rollout_context", "gym.rollouts:rollout_context"),),
+    "nemo_gym.rollout_correlation": (Target("", "rollout_context", "gym.naming:rollout_context"),),
     "nemo_gym.judge": (Target("", "judge_failsafe", "gym.verifying:judge_failsafe"),),
     "nemo_gym.sandbox.api": (
         Target("AsyncSandbox", "start", "gym.sandboxes:start"),

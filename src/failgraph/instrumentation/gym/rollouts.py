@@ -1,4 +1,4 @@
-"""Rollouts: the collector's attempts, each a hop with a span of its own, and the ids by which people know them.
+"""Rollouts: the collector's attempts, each a hop with a span of its own; and hops inside Gym's own spans of rollouts.
 
 Gym's collector has no span for a rollout: under auto-instrumentation each try of its call would be a trace by itself.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import re
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -20,16 +19,15 @@ from failgraph import hops
 from failgraph.boundary import FailureBoundary
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
+from failgraph.instrumentation.gym.naming import rollout_id_of
 from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
 from failgraph.instrumentation.gym.serving import leaves
 from failgraph.instrumentation.gym.table import kind_of_run, meaning_of_class
-from failgraph.placement import attributes_of
 from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
 from failgraph.settings import current
 from failgraph.text import safe_str
 
 _RUN = "POST /run"
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,255}")
 
 Wrapped = Callable[..., Any]
 
@@ -161,38 +159,6 @@ def _told_by_row(row: Mapping[str, Any]) -> None:
         named = failure.get("failure_kind") or "environment_server_failed"
         reason = safe_str(failure.get("failure_reason") or "")
         tell(Observed(FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason), own=True)
-
-
-def rollout_id_of(row: Any) -> str | None:
-    """The id by which people know the rollout of a `/run` body; None where it says none.
-
-    An explicit one, or that of the episode, else the task's and the rollout's index; the attempt from the second on.
-    """
-    if not isinstance(row, Mapping):
-        return None
-    episode = row.get("episode_id")
-    if isinstance(episode, Mapping):
-        explicit, attempt = episode.get("rollout_id"), episode.get("attempt")
-    else:
-        explicit, attempt = row.get("_ng_rollout_id"), row.get("_ng_attempt_index")
-    if explicit is None:
-        task, rollout = row.get("_ng_task_index"), row.get("_ng_rollout_index")
-        explicit = None if task is None or rollout is None else f"{task}-{rollout}"
-    if not isinstance(explicit, str) or not _ID.fullmatch(explicit):
-        return None
-    return f"{explicit}-a{attempt}" if isinstance(attempt, int) and attempt > 0 else explicit
-
-
-def rollout_context(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
-    """`rollout_context(rollout_id)`: a server knows from here on which rollout its request is of."""
-    with guard("naming a rollout"):
-        rollout_id = args[0] if args else kwargs.get("rollout_id")
-        hop = current_hop.get()
-        span = hop.span if hop is not None else None
-        free = span is not None and span.is_recording() and ROLLOUT_ID not in attributes_of(span)
-        if span is not None and free and isinstance(rollout_id, str):
-            span.set_attribute(ROLLOUT_ID, rollout_id)
-    return wrapped(*args, **kwargs)
 
 
 async def run_from_config(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001

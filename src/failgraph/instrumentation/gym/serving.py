@@ -11,6 +11,7 @@ from failgraph.chain import carries_failure
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.instrumentation import hooks
+from failgraph.instrumentation.gym.naming import by_path
 from failgraph.instrumentation.gym.observing import Observed, Server, fails, path_called, serving, tell
 from failgraph.instrumentation.gym.table import boundary_of_server, kind_of_route, route, stage_of
 from failgraph.transport.request import Request
@@ -65,6 +66,8 @@ class _Serving:
 
     def __enter__(self) -> None:
         serving.set(self._server)
+        with guard("naming a rollout"):
+            by_path(self._scope["path"])
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         with guard("what leaves a Gym server"):
@@ -89,9 +92,10 @@ def answers(server: Server, scope: MutableMapping[str, Any], status: int) -> Non
     hop = current_hop.get()
     if hop is None or hop.log.failure_id is not None:
         return
-    if server.passed_on is not None and hop.log.claim(server.passed_on):
-        return
     error = hop.being_answered() if isinstance(hop, Request) else None
+    if error is None and server.passes_on_a_failure:
+        hop.log.claim(server.passed_on)  # without a report, its body still tells the caller
+        return
     if isinstance(error, Exception):
         leaves(server, scope["method"], scope["path"], error)
     elif error is None:
