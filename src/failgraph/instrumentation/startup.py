@@ -33,6 +33,8 @@ HOOKED = (
     "nemo_gym.rollout_collection",
     "nemo_gym.base_environment_server",
     "nemo_gym.telemetry.endpoints",
+    "nemo_gym.core.failure_transport",
+    "nemo_gym.server_runtime.request_handling.exception_handling",
 )
 """The modules at whose first import we attach."""
 _loaded_before: set[str] = set()

@@ -19,7 +19,7 @@ from failgraph.exceptions import NgFailureEvent, remembered
 from failgraph.hops import Hop
 from failgraph.recorder import recorder
 from failgraph.settings import current
-from failgraph.transport import headers
+from failgraph.transport import gym_codec, headers
 from failgraph.transport.headers import Place
 from failgraph.transport.peers import is_told
 
@@ -179,7 +179,7 @@ class Request(Hop):
             return
         if self._is_told():
             report = self.log.report()
-            self._told = headers.encode(report, self._places(report.events), self._left(head))
+            self._told = gym_codec.adopted(headers.encode(report, self._places(report.events), self._left(head)))
             if self._told is None:
                 count("header_left_out")
         if self.span is not None and self.span.is_recording():
@@ -189,7 +189,7 @@ class Request(Hop):
         """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
         values = {name.lower(): value.decode("latin-1") for name, value in head if name.lower() in _OURS}
         carried = values.get(headers.REPORT.encode())
-        report = headers.decode(carried) if carried is not None and self._is_told() else None
+        report = gym_codec.decode(carried) if carried is not None and self._is_told() else None
         if report is None:
             return head
         recorder().record_reply(report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), ""))))
