@@ -11,6 +11,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, Status, StatusCode
 
 from failgraph import graph, placement
+from failgraph.boundary import FailureBoundary
 from failgraph.chain import is_cancellation, recorded_id
 from failgraph.codec import report_attributes
 from failgraph.context import current_hop
@@ -43,6 +44,8 @@ class Hop:
         self._escapes_to: Span | None = None
         """Where a failure goes that does not know where it was made; None: on the current span."""
         self._outer = inside.open() if inside is not None else None
+        self.boundary: FailureBoundary | None = self._outer.boundary if self._outer is not None else None
+        """Who observes here, where that is a Gym server: for a failure that does not say."""
         here = span or trace.get_current_span()
         if here.get_span_context().is_valid:
             self.adopt(here)

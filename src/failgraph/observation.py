@@ -24,7 +24,7 @@ from failgraph.chain import (
     recorded_id,
     unplaced,
 )
-from failgraph.context import Birth
+from failgraph.context import Birth, server_boundary
 from failgraph.diagnostics import count, warn_once
 from failgraph.exceptions import (
     NgFailureEvent,
@@ -118,7 +118,7 @@ def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observation
     """`error` with its explicit causes, or the members of a group with theirs; `hints` are of it, or of each member."""
     handed = leaves(error)
     own = {id(leaf) for leaf in handed}
-    setting, hint = current().boundary, boundary_of(hints.boundary)
+    setting, hint = current().boundary or server_boundary(), boundary_of(hints.boundary)
 
     def boundary_for(failure: BaseException) -> FailureBoundary | None:
         return named_boundary(failure) or (hint if id(failure) in own else None) or setting

@@ -24,6 +24,10 @@ def _is_of(value: object, name: str) -> bool:
     return any(cls.__name__ == name for cls in type(value).__mro__)
 
 
+def _is_failure(value: object) -> bool:
+    return isinstance(value, BaseException) or _is_of(value, "FailureEvent")
+
+
 def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
     yield from args
     yield from kwargs.values()
@@ -32,9 +36,7 @@ def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
 def observe_failure(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
     """`observe_failure(…)`: a failure that a retry may still recover from."""
     with guard("a failure that Gym observed"):
-        given = [
-            each for each in _given(args, kwargs) if isinstance(each, BaseException) or _is_of(each, "FailureEvent")
-        ]
+        given = [each for each in _given(args, kwargs) if _is_failure(each)]
         if not given:
             hooks.unfit(f"{_TRANSPORT}.observe_failure", "no argument is a failure")
         for failure in given:

@@ -66,7 +66,10 @@ class _Serving:
 
     def __enter__(self) -> None:
         serving.set(self._server)
-        with guard("naming a rollout"):
+        with guard("a request of a Gym server"):
+            hop = current_hop.get()
+            if hop is not None:
+                hop.boundary = self._server.boundary
             by_path(self._scope["path"])
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
