@@ -120,8 +120,10 @@ SERVERS = ("policy_model", "judge_model", "rs", "agent", "relay", "env")
 class Fleet:
     """The servers, running; `environ` is what each process gets beside Gym's own variables."""
 
-    def __init__(self, folder: Path, python: Path, environ: Mapping[str, str]) -> None:
-        self.folder, self.python = folder, python
+    def __init__(self, folder: Path, python: Path, environ: Mapping[str, str], *, instrument: bool = False) -> None:
+        self.folder = folder
+        run = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
+        self.command = [python, "-c", run, python] if instrument else [python]
         self.receiver = Receiver()
         names = ("upstream", "head", *SERVERS, "turn", "nobody")
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
@@ -159,7 +161,7 @@ class Fleet:
             )
             with (self.folder / f"{name}.log").open("a") as log:
                 self.processes[name] = subprocess.Popen(
-                    [self.python, *script],
+                    [*self.command, *script],
                     cwd=self.folder,
                     env={**self.environ(name, config), **environ},
                     stdout=log,
@@ -189,7 +191,7 @@ class Fleet:
         given.write_text("".join(json.dumps(row) + "\n" for row in rows))
         what = json.dumps({"input": str(given), "output": str(out), "routes": {"env": "env", "turn": "turn"}, **asked})
         found = subprocess.run(
-            [self.python, HERE / "servers.py", "collect", what],
+            [*self.command, HERE / "servers.py", "collect", what],
             cwd=self.folder,
             env=self.environ("collector", config),
             capture_output=True,
@@ -224,10 +226,15 @@ class Fleet:
 
 @contextlib.contextmanager
 def running(
-    folder: Path, python: Path, environ: Mapping[str, str], names: tuple[str, ...] = SERVERS
+    folder: Path,
+    python: Path,
+    environ: Mapping[str, str],
+    names: tuple[str, ...] = SERVERS,
+    *,
+    instrument: bool = False,
 ) -> Iterator[Fleet]:
-    """A fleet with its upstream, stopped afterwards."""
-    fleet = Fleet(folder, python, environ)
+    """A fleet with its upstream, stopped afterwards; with `instrument` by the command `opentelemetry-instrument`."""
+    fleet = Fleet(folder, python, environ, instrument=instrument)
     with fleet.receiver:
         try:
             fleet.start("upstream", *names)

@@ -19,13 +19,8 @@ from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, place, 
 ATTEMPT = "nemo.gym.rollout_attempt"
 ROLLOUT_ID = "nemo.gym.rollout.id"
 ON = {"FAILGRAPH_ENABLED": "true"}
-AUTO = {
-    **ON,
-    "FAILGRAPH_AUTO_INSTRUMENT": "true",
-    "OTEL_TRACES_EXPORTER": "otlp",
-    "OTEL_METRICS_EXPORTER": "none",
-    "OTEL_LOGS_EXPORTER": "none",
-}
+OTLP = {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
+AUTO = {**ON, **OTLP, "FAILGRAPH_AUTO_INSTRUMENT": "true"}
 LENS = {
     **ON,
     "NEMO_GYM_OTEL_ENABLED": "1",
@@ -85,6 +80,7 @@ CASES = {
         [],
     ),
     "named": Case(agent_row("x", rs_fault="named"), [VERIFIER], []),
+    "by-hand": Case(agent_row("x", rs_fault="by-hand"), verified("resources_server verifier_error - -"), []),
     "seed": Case(
         agent_row("x", rs_fault="seed"),
         [UP, "agent agent_run_error seed 500", "resources_server unhandled_exception seed -"],
@@ -216,6 +212,16 @@ def test_what_ended_no_rollout_is_recovered(ran):
 def test_saved_rows_are_those_of_a_run_without_failgraph(ran, bare):
     """Outcomes, retries and scores are untouched."""
     assert ran.rows == bare.rows
+
+
+def test_the_command_of_opentelemetry_does_the_same(python, tmp_path):
+    """`opentelemetry-instrument python …`: one trace a rollout, with the failure behind a 200."""
+    with running(tmp_path, python, {**ON, **OTLP}, ("env",), instrument=True) as fleet:
+        fleet.collect("out", [env_row("a", fault="handled"), env_row("b")])
+        (trace,) = fleet.traces()
+    assert trace.root is not None
+    assert trace.root.name == ATTEMPT
+    assert [said(failure.event) for failure in trace.failures.values()] == CASES["handled"].own
 
 
 def test_a_call_that_nobody_answers_is_visible_while_it_hangs(auto):

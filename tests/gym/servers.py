@@ -59,6 +59,10 @@ def resources() -> Any:
             fault = extra.get("rs_fault")
             if fault == "verify":
                 raise ValueError("verify exploded")
+            if fault == "by-hand":
+                import failgraph
+
+                raise failgraph.NgFailureEvent("verifier_error", "says not who")
             if fault == "http503":
                 raise HTTPException(503, "busy")
             if "judge" in extra:
