@@ -27,12 +27,12 @@ def collect(asked: dict[str, Any]) -> None:
     )
 
     async def run() -> None:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         try:
             await asyncio.wait_for(RolloutCollectionHelper().run_from_config(config), asked.get("timeout"))
         except Exception as error:
             print("ended:", type(error).__name__, error)
-        print("took:", time.perf_counter() - started)
+        print("took:", time.perf_counter() - started, "worked:", time.process_time() - worked)
 
     asyncio.run(run())
     if os.environ.get("NEMO_GYM_OTEL_ENABLED") == "1":
