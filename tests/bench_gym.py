@@ -7,6 +7,7 @@ it says how long all processors worked, in the collector and in every server, wh
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import statistics
@@ -39,8 +40,10 @@ def servers(fleet: Fleet) -> list[subprocess.Popen]:
 
 
 def measured(fleet: Fleet, name: str, rows: int) -> Took:
+    warm = fleet.folder / "warm.jsonl"
+    warm.write_text("".join(json.dumps(agent_row("fine")) + "\n" for _ in range(20)))
     before = worked(fleet)
-    saved = fleet.collect(name, [agent_row("fine")] * rows)
+    saved = fleet.collect(name, [agent_row("fine")] * rows, warm=str(warm))
     assert [row["reward"] for row in saved] == [1.0] * rows
     passed, here = map(float, re.findall(r"took: ([0-9.]+) worked: ([0-9.]+)", fleet.said)[-1])
     return Took(passed, here + worked(fleet) - before)

@@ -85,12 +85,11 @@ def put_on(module: str) -> None:
         home = target.home or module
         key = (home, target.owner, target.method)
         with guard("hooking"):
-            owner = getattr(sys.modules[home], target.owner, None) if target.owner else sys.modules[home]
+            owner = sys.modules.get(home)
+            owner = getattr(owner, target.owner, None) if target.owner else owner
             if key in _hooks and _hooks[key].owner is owner:
                 continue  # another one is there after a reload
-            if not isinstance(owner, (type, ModuleType)) or not callable(
-                getattr(vars(owner).get(target.method), "__get__", None)
-            ):
+            if not isinstance(owner, (type, ModuleType)) or not callable(vars(owner).get(target.method)):
                 _note_missing(".".join(filter(None, key)))
                 continue
             _hooks[key] = _Hook(owner, target.method, target.wrapper)

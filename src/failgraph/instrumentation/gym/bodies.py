@@ -6,10 +6,9 @@ no report of its own, which says it all and exactly.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,6 +22,8 @@ _MAX_BODY = 65_536
 """Bytes of a body that are looked at: each level doubles the escapes."""
 _MAX_LEVELS = 8
 _NESTED = re.compile(r"^Hit an exception in (\S{1,300})___(\S{1,300}) calling an inner server: (b['\"].*)$", re.DOTALL)
+_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2})"
+_BYTES = re.compile(rf"b'((?:[ !#-&(-\[\]-~\"]|{_ESCAPE})*)'|b\"((?:[ !#-\[\]-~']|{_ESCAPE})*)\"")
 
 
 class Level(NamedTuple):
@@ -72,11 +73,11 @@ def _sentence(body: bytes) -> str | None:
 
 def _literal(text: str) -> bytes | None:
     """The bytes that a text is the `repr` of; None where it is cut or none."""
-    try:
-        found = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    match = _BYTES.fullmatch(text)
+    if match is None:
         return None
-    return found if isinstance(found, bytes) else None
+    # No escape is left but those of `repr`.
+    return (match[1] or match[2] or "").encode().decode("unicode_escape").encode("latin-1", "replace")
 
 
 def levels_of(error: Any) -> list[Level]:
@@ -95,7 +96,7 @@ def levels_of(error: Any) -> list[Level]:
     path, name = route(url.path), None
     for server in servers:
         if server.server != name:  # an agent calls itself
-            boundary, name = _boundary_of(server.server) or boundary, server.server
+            boundary, name = _block(server.server or "")[0] or boundary, server.server
             found += [_level(boundary, path, f"a server that {name} called failed")] if boundary is not None else []
         boundary, path = None, ""
     if boundary is not None:
@@ -110,26 +111,29 @@ def _level(boundary: FailureBoundary, path: str, reason: str) -> Level:
     return Level(boundary, kind, stage_of(boundary, path), f"POST {path}" if path else None, 500, reason)
 
 
-def _configuration() -> Any:
-    """Gym's configuration, where it is loaded: a mapping of server names."""
-    module = sys.modules.get("nemo_gym.global_config")
-    return getattr(module, "get_global_config_dict", dict)()
+_configured: Mapping[str, Any] = {}
 
 
-def _type_of(block: Any) -> str:
-    return next(iter(block)) if hasattr(block, "keys") and len(block) == 1 else ""
+def configured(servers: Any) -> None:
+    """Remember Gym's configuration, by which its servers are known."""
+    global _configured
+    _configured = servers
 
 
-def _boundary_of(server: str | None) -> FailureBoundary | None:
-    configured = _configuration()
-    return boundary_of_type(_type_of(configured[server])) if server in configured else None
+def _block(server: str) -> tuple[FailureBoundary | None, Any]:
+    """Who a server is, and what is configured for it."""
+    try:
+        ((server_type, inner),) = _configured[server].items()
+        ((_, settings),) = inner.items()
+    except Exception:  # noqa: BLE001 - not a server, or a value that cannot be resolved
+        return None, {}
+    return boundary_of_type(server_type), settings
 
 
 def _boundary_at(port: int | None) -> FailureBoundary | None:
-    """Who listens on a port, by Gym's configuration."""
-    for block in dict(_configuration()).values():
-        server_type = _type_of(block)
-        inner = next(iter(block[server_type].values()), None) if boundary_of_type(server_type) else None
-        if inner is not None and inner.get("port") == port:
-            return boundary_of_type(server_type)
+    """Who listens on a port."""
+    for server in _configured:
+        boundary, settings = _block(server)
+        if boundary is not None and settings.get("port") == port:
+            return boundary
     return None

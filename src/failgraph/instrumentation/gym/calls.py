@@ -6,6 +6,8 @@ Gym sends a request again every half second for as long as nobody answers, insid
 from __future__ import annotations
 
 import sys
+import time
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -17,11 +19,15 @@ from failgraph.diagnostics import guard
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.clients import REPORTED
 from failgraph.instrumentation.gym import retries
-from failgraph.instrumentation.gym.observing import Observed, here, mark, tell
+from failgraph.instrumentation.gym.observing import Observed, Server, here, mark, tell
 from failgraph.instrumentation.gym.table import kind_of_status, route, stage_of
 
 _MODULE = "nemo_gym.server_utils"
 _CLIENT = "_GLOBAL_AIOHTTP_CLIENT"
+_EACH = 16
+"""Attempts of a request that are told one by one: more come where Gym's configuration has no end of them."""
+_attempts: weakref.WeakKeyDictionary[Server, retries.Again] = weakref.WeakKeyDictionary()
+"""Of each request that is served, its attempts that the model's API answered with an error."""
 _STANDS_FOR = "_failgraph_stands_for"
 """Attribute of a reply to Gym: the id of the failure that it is."""
 _ANSWERS = ("/run", "/verify")
@@ -59,14 +65,14 @@ class _Try:
         self._method, self._url = method, url
 
     def __enter__(self) -> None:
-        pass
+        self._began = time.monotonic()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         with guard("a try of Gym's"):
             if error is None:
                 retries.went_through()
             elif isinstance(error, Exception):
-                retries.failed(self._method, self._url, error)
+                retries.got_no_reply(self._method, self._url, self._began, error)
 
 
 def _replied(method: str, url: str, response: Any) -> None:
@@ -82,18 +88,19 @@ def _replied(method: str, url: str, response: Any) -> None:
 def _attempt(method: str, path: str, response: Any, cause_id: str | None) -> str | None:
     """An attempt of a model server's that its API answered with an error; a retry may recover it."""
     server = here()
-    server.attempts += 1
+    again = _attempts.setdefault(server, retries.Again())
+    again.tries += 1
     what = Observed(
         server.boundary,
         kind_of_status(response.status),
         stage_of(server.boundary, path),
         operation=f"{method} {path}",
-        attempt_id=str(server.attempts),
+        attempt_id=str(again.tries),
         http_status=response.status,
         details={"provider_request_id": response.headers.get("x-request-id")},
         reason=f"the model's API answered {response.status} {response.reason or ''}".rstrip(),
     )
-    return tell(what, cause_id=cause_id)
+    return again.told(what, tell(what, cause_id=cause_id)) if again.tries <= _EACH else again.failed(what)
 
 
 def _handed_on(response: Any, reported: str | None) -> None:

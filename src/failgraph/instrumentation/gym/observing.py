@@ -37,8 +37,6 @@ class Server:
 
     def __init__(self, boundary: FailureBoundary, name: str) -> None:
         self.boundary, self.name = boundary, name
-        self.attempts = 0
-        """Calls of the model's API that failed."""
         self.passed_on: str | None = None
         """The failure that the reply of an inner server is, where this server may hand that reply on."""
         self.passes_on_a_failure = False

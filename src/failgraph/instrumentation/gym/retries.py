@@ -1,6 +1,8 @@
-"""Tries that get no reply: the first of a call is told at once, since Gym goes on for ever; later ones are counted.
+"""Tries that fail again and again: the first ones are told, later ones are counted, at growing intervals.
 
-They are told on failure spans, which end at once and so are exported while the call, and the rollout, still hangs.
+Gym sends a request that nobody answers again every half second, for ever. The first such try of a call is told at once,
+on a failure span, which ends and so is exported while the call, and the rollout, still hangs; so is each count of later
+ones. A model's API that answers with errors for ever is told of in the same way, from some attempts on.
 """
 
 from __future__ import annotations
@@ -18,20 +20,57 @@ FIRST_PAUSE_S: Final = 5.0
 """Between the first failing try and the next that is told; doubled each time."""
 LONGEST_PAUSE_S: Final = 600.0
 SAME_CALL_S: Final = 2.0
-"""A try of the same request in the same task, so soon after a failing one, is of the same call: Gym pauses 0.5 s."""
+"""A try that begins so soon after a failing one of the same request, in the same task, is of the same call."""
 
 
-class _Call:
-    """A call that gets no reply, and of one kind of failure the tries that were not told yet."""
+class Again:
+    """The same failure again and again: what was told of it, and how many came since."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+        self.failure_id: str | None = None
+        """Of the failure that was told last: later ones stand for it."""
+        self._what: Observed | None = None
+        self._untold = 0
+        self._told_at = 0.0
+        self._pause = FIRST_PAUSE_S
+
+    def told(self, what: Observed, failure_id: str | None) -> str | None:
+        """One is told by itself."""
+        self._what, self.failure_id, self._told_at = what, failure_id, time.monotonic()
+        return failure_id
+
+    def failed(self, what: Observed, error: Exception | None = None) -> str | None:
+        """One more: told with all since the last, when it is time; else counted."""
+        if self._what is None or self._what.kind != what.kind:
+            self.finish("then it failed in another way")
+            self._pause = FIRST_PAUSE_S
+            return self.told(what, tell(what, error, at_once=True))
+        self._what = what
+        self._untold += 1
+        if time.monotonic() - self._told_at >= self._pause:
+            self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
+            self.finish("and it goes on")
+        if error is not None and self.failure_id is not None:
+            mark(error, self.failure_id)
+        return self.failure_id
+
+    def finish(self, so_far: str) -> None:
+        """Tell of those that were only counted."""
+        if self._what is None or not self._untold:
+            return
+        reason = f"{self._untold} more tries failed, {so_far}: {self._what.reason}"
+        self._untold = 0
+        self.told(self._what, tell(self._what._replace(reason=reason), at_once=True))
+
+
+class _Call(Again):
+    """A call that gets no reply."""
 
     def __init__(self, method: str, url: str) -> None:
+        super().__init__()
         self.request = (method, url)
-        self.tries = 0
-        self.untold = 0
-        self.what: Observed | None = None
-        self.failure_id = ""
-        self.told_at = self.last_at = time.monotonic()
-        self.pause = FIRST_PAUSE_S
+        self.ended_at = time.monotonic()
 
 
 _calls: weakref.WeakKeyDictionary[asyncio.Task[Any], _Call] = weakref.WeakKeyDictionary()
@@ -42,20 +81,20 @@ def went_through() -> None:
     """A try got its reply: what was not told of the ones before it is told now."""
     task = asyncio.current_task() if _calls else None
     call = _calls.pop(task, None) if task is not None else None
-    if call is not None and call.untold:
-        _tell_more(call, "then a reply came")
+    if call is not None:
+        call.finish("then a reply came")
 
 
-def failed(method: str, url: str, error: Exception) -> None:
-    """A try got no reply."""
+def got_no_reply(method: str, url: str, began: float, error: Exception) -> None:
+    """A try that began at `began` (monotonic seconds) got no reply."""
     task = asyncio.current_task()
     if task is None:
         return
-    call, now = _calls.get(task), time.monotonic()
-    if call is None or call.request != (method, url) or now - call.last_at > SAME_CALL_S:
+    call = _calls.get(task)
+    if call is None or call.request != (method, url) or began - call.ended_at > SAME_CALL_S:
         call = _calls[task] = _Call(method, url)
     call.tries += 1
-    call.last_at = now
+    call.ended_at = time.monotonic()
     path, server = route(urlsplit(url).path), here()
     what = Observed(
         server.boundary,
@@ -65,24 +104,4 @@ def failed(method: str, url: str, error: Exception) -> None:
         attempt_id=str(call.tries),
         reason=reason_of(error),
     )
-    if call.what is None or call.what.kind != what.kind:
-        if call.untold:
-            _tell_more(call, "then it failed in another way")
-        call.what, call.told_at, call.pause = what, now, FIRST_PAUSE_S
-        call.failure_id = tell(what, error, at_once=True) or ""
-        return
-    call.untold += 1
-    call.what = what
-    if now - call.told_at >= call.pause:
-        call.told_at, call.pause = now, min(2 * call.pause, LONGEST_PAUSE_S)
-        _tell_more(call, "no reply yet", error)
-    elif call.failure_id:
-        mark(error, call.failure_id)
-
-
-def _tell_more(call: _Call, so_far: str, error: Exception | None = None) -> None:
-    what, untold = call.what, call.untold
-    call.untold = 0
-    if what is not None:
-        reason = f"{untold} more tries failed, {call.tries} in all; {so_far}: {what.reason}"
-        call.failure_id = tell(what._replace(reason=reason), error, at_once=True) or ""
+    call.failed(what, error)

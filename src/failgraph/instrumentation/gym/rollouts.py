@@ -19,6 +19,7 @@ from failgraph import hops
 from failgraph.boundary import FailureBoundary
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
+from failgraph.instrumentation.gym import bodies
 from failgraph.instrumentation.gym.naming import rollout_id_of
 from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
 from failgraph.instrumentation.gym.serving import leaves
@@ -26,6 +27,7 @@ from failgraph.instrumentation.gym.table import kind_of_run, meaning_of_class
 from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
 from failgraph.settings import current
 from failgraph.text import safe_str
+from failgraph.transport.request import Request
 
 _RUN = "POST /run"
 
@@ -75,12 +77,13 @@ _attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt] = weakref.WeakK
 """By the task that makes it: collection has one a row."""
 
 
-async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
     attempt: Attempt | None = None
     with guard("a rollout"):
-        if _path_of(*args, **kwargs) == "/run" and serving.get() is None:
+        if _path_of(*args, **kwargs) == "/run" and not isinstance(current_hop.get(), Request):
             attempt = _begin(kwargs.get("json"))
+        bodies.configured(getattr(instance, "global_config_dict", {}))
     response = await wrapped(*args, **kwargs)
     if attempt is not None:
         attempt.status = getattr(response, "status", None)

@@ -48,7 +48,6 @@ _KINDS: Mapping[Boundary, str] = MappingProxyType(
     {
         Boundary.AGENT: "agent_run_error",
         Boundary.ENVIRONMENT: "environment_server_failed",
-        Boundary.COLLECTION: "agent_request_failed",
     }
 )
 """What Gym itself calls a failure of such a server, whatever raised it."""
