@@ -10,7 +10,7 @@ from typing import Any
 
 
 def collect(asked: dict[str, Any]) -> None:
-    """Collect the rows of `input` into `output`, in `timeout` seconds or not at all; those of `warm` before, untimed."""
+    """Collect the rows of `input` into `output`, within `timeout` seconds; those of `warm` before that, untimed."""
     if os.environ.get("NEMO_GYM_OTEL_ENABLED") == "1":
         from nemo_gym.telemetry.setup import init_telemetry
 

@@ -85,6 +85,8 @@ def levels_of(error: Any) -> list[Level]:
 
     Of a host that is no peer nothing is believed: it may have a report of its own in this trace.
     """
+    if not isinstance(getattr(error, "response_content", None), bytes):
+        return []
     url = urlsplit(str(getattr(error.request_info, "real_url", "")))
     if (error.headers is not None and REPORT in error.headers) or not is_peer(url.hostname or ""):
         return []

@@ -28,6 +28,7 @@ from failgraph.redaction import cleaned
 from failgraph.settings import current
 from failgraph.text import safe_str
 
+_MAX_CAUSES = 32
 _MAX_FIELDS = 20
 """Fields that the reason of a validation error names."""
 
@@ -43,14 +44,13 @@ class Server:
         """Whether that reply is a failing one."""
 
 
-_COLLECTOR = Server(FailureBoundary.COLLECTION, "")
 serving: ContextVar[Server | None] = ContextVar("failgraph_gym_server", default=None)
 """The server, and its request, that this code runs for."""
 
 
 def here() -> Server:
     """Who observes what happens here."""
-    return serving.get() or _COLLECTOR
+    return serving.get() or Server(FailureBoundary.COLLECTION, "")
 
 
 class Observed(NamedTuple):
@@ -145,14 +145,14 @@ def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:
 
 def _told_by_body(error: BaseException) -> str | None:
     """The failures that the text of an inner server's 500 quotes, innermost first; the id of that server's own."""
-    while not isinstance(getattr(error, "response_content", None), bytes):
-        cause = explicit_cause(error)
-        if cause is None:
-            return None
-        error = cause
+    asked: BaseException | None = error
+    for _ in range(_MAX_CAUSES):
+        if asked is None or isinstance(getattr(asked, "response_content", None), bytes):
+            break
+        asked = explicit_cause(asked)
     told: str | None = None
     with guard("reading the body of a reply"):
-        for level in bodies.levels_of(error):
+        for level in bodies.levels_of(asked):
             told = tell(
                 Observed(
                     level.boundary,
