@@ -154,7 +154,7 @@ def test_a_validation_error_is_told_without_its_input():
 def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monkeypatch):
     """Of an hour of tries twice a second there are a dozen events, and they count every one."""
     now = [0.0]
-    monkeypatch.setattr(retries.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(retries, "monotonic", lambda: now[0])
 
     async def hour() -> None:
         for _ in range(7200):
@@ -176,7 +176,7 @@ def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monke
 def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
     """It is the pause between them that counts, not how long each takes; another request is another call."""
     now = [0.0]
-    monkeypatch.setattr(retries.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(retries, "monotonic", lambda: now[0])
 
     def fail(url: str, takes: float) -> None:
         began, now[0] = now[0], now[0] + takes

@@ -9,7 +9,6 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ from failgraph.instrumentation import hooks
 from failgraph.instrumentation.clients import REPORTED
 from failgraph.instrumentation.gym import retries
 from failgraph.instrumentation.gym.observing import Observed, Server, here, mark, tell
+from failgraph.instrumentation.gym.passing import passing
 from failgraph.instrumentation.gym.table import kind_of_status, route, stage_of
 
 _MODULE = "nemo_gym.server_utils"
@@ -39,9 +39,11 @@ async def request(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, .
     if not _is_gyms(instance):
         return await wrapped(*args, **kwargs)
     method, url = _of_request(*args, **kwargs)
-    with _Try(method, url):
+    began = time.monotonic()
+    with passing("a try of Gym's", lambda error: retries.got_no_reply(method, url, began, error)):
         response = await wrapped(*args, **kwargs)
     with guard("a reply to Gym"):
+        retries.went_through()
         _replied(method, url, response)
     return response
 
@@ -56,23 +58,6 @@ def _is_gyms(session: Any) -> bool:
         hooks.unfit("aiohttp.client.ClientSession._request", f"there is no {_MODULE}.{_CLIENT}")
         return False
     return getattr(module, _CLIENT) is session
-
-
-class _Try:
-    """The time of one try; an exception passes through it untouched."""
-
-    def __init__(self, method: str, url: str) -> None:
-        self._method, self._url = method, url
-
-    def __enter__(self) -> None:
-        self._began = time.monotonic()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        with guard("a try of Gym's"):
-            if error is None:
-                retries.went_through()
-            elif isinstance(error, Exception):
-                retries.got_no_reply(self._method, self._url, self._began, error)
 
 
 def _replied(method: str, url: str, response: Any) -> None:
@@ -117,20 +102,8 @@ def _handed_on(response: Any, reported: str | None) -> None:
 
 def raise_for_status(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`ClientResponse.raise_for_status()`: the exception stands for the failure that the reply is."""
-    if _STANDS_FOR not in vars(instance):
+    failure_id = vars(instance).get(_STANDS_FOR)
+    if failure_id is None:
         return wrapped(*args, **kwargs)
-    with _Raising(vars(instance)[_STANDS_FOR]):
+    with passing("a failing reply to Gym", lambda error: mark(error, failure_id)):
         return wrapped(*args, **kwargs)
-
-
-class _Raising:
-    def __init__(self, failure_id: str) -> None:
-        self._failure_id = failure_id
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        with guard("a failing reply to Gym"):
-            if error is not None:
-                mark(error, self._failure_id)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import guard
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.gym.observing import Observed, fails, here, tell
+from failgraph.instrumentation.gym.passing import passing
 from failgraph.text import safe_str
 
 _RUN = "POST /run"
@@ -44,19 +44,8 @@ def _failed(failure: Any) -> None:
 
 async def close(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`_CleanupEntry.close()`: Gym logs what a clean-up raises, and goes on."""
-    with _Closing(f"cleanup {getattr(instance, 'name', '')}"):
+    what = Observed(
+        here().boundary, "session_release_failed", "cleanup", f"cleanup {safe_str(getattr(instance, 'name', ''))}"
+    )
+    with passing("a failing clean-up", lambda error: fails(what, error, own=False)):
         return await wrapped(*args, **kwargs)
-
-
-class _Closing:
-    def __init__(self, operation: str) -> None:
-        self._operation = operation
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        with guard("a failing clean-up"):
-            if isinstance(error, Exception):
-                boundary = here().boundary
-                fails(Observed(boundary, "session_release_failed", "cleanup", self._operation), error, own=False)

@@ -8,8 +8,8 @@ ones. A model's API that answers with errors for ever is told of in the same way
 from __future__ import annotations
 
 import asyncio
-import time
 import weakref
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -37,7 +37,7 @@ class Again:
 
     def told(self, what: Observed, failure_id: str | None) -> str | None:
         """One is told by itself."""
-        self._what, self.failure_id, self._told_at = what, failure_id, time.monotonic()
+        self._what, self.failure_id, self._told_at = what, failure_id, monotonic()
         return failure_id
 
     def failed(self, what: Observed, error: Exception | None = None) -> str | None:
@@ -48,7 +48,7 @@ class Again:
             return self.told(what, tell(what, error, at_once=True))
         self._what = what
         self._untold += 1
-        if time.monotonic() - self._told_at >= self._pause:
+        if monotonic() - self._told_at >= self._pause:
             self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
             self.finish("and it goes on")
         if error is not None and self.failure_id is not None:
@@ -70,7 +70,7 @@ class _Call(Again):
     def __init__(self, method: str, url: str) -> None:
         super().__init__()
         self.request = (method, url)
-        self.ended_at = time.monotonic()
+        self.ended_at = monotonic()
 
 
 _calls: weakref.WeakKeyDictionary[asyncio.Task[Any], _Call] = weakref.WeakKeyDictionary()
@@ -94,7 +94,7 @@ def got_no_reply(method: str, url: str, began: float, error: Exception) -> None:
     if call is None or call.request != (method, url) or began - call.ended_at > SAME_CALL_S:
         call = _calls[task] = _Call(method, url)
     call.tries += 1
-    call.ended_at = time.monotonic()
+    call.ended_at = monotonic()
     path, server = route(urlsplit(url).path), here()
     what = Observed(
         server.boundary,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import guard
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.gym.observing import Observed, fails, tell
+from failgraph.instrumentation.gym.passing import passing
 from failgraph.text import safe_str
 
 _OPERATION = "POST /verify"
@@ -25,7 +25,7 @@ def judge_failsafe(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, 
 
     @functools.wraps(verify)
     async def watched(*args: Any, **kwargs: Any) -> Any:
-        with _Verifying():
+        with passing("a failing judge", _judged):
             answer = await verify(*args, **kwargs)
         with guard("a verification"):
             _answered(answer)
@@ -34,14 +34,9 @@ def judge_failsafe(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, 
     return wrapped(watched)
 
 
-class _Verifying:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        with guard("a failing judge"):
-            if error is not None and any(cls.__name__ == "JudgeError" for cls in type(error).__mro__):
-                fails(_verification("judge_failed"), error)
+def _judged(error: Exception) -> None:
+    if any(cls.__name__ == "JudgeError" for cls in type(error).__mro__):
+        fails(_verification("judge_failed"), error)
 
 
 def _verification(kind: str, reason: str | None = None) -> Observed:
