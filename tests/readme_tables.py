@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from failgraph import cli, semconv, settings
+from failgraph import semconv
+from failgraph.cli import codes
 from failgraph.losses import HIDDEN, MEANING
+from failgraph.settings import names as settings
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -48,7 +50,7 @@ def hidden() -> str:
 
 
 def exit_codes() -> str:
-    return table(("code", "meaning"), [(str(code), doc) for _, code, doc in documented(cli) if isinstance(code, int)])
+    return table(("code", "meaning"), [(str(code), doc) for _, code, doc in documented(codes) if isinstance(code, int)])
 
 
 TABLES = {

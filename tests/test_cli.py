@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from failgraph.cli import main
-from otlp_file import TRACE, event, process, reported, seen, span, write
+from otlp_file import T0, TRACE, event, process, reported, seen, span, write
 
 OTHER_TRACE = "abcdef" + "0" * 26
 CLEAN_TRACE = "c" * 32
@@ -303,3 +304,87 @@ def test_both_entry_points_give_the_same(whole: Path, run: Callable[..., Done]) 
     """`python -m failgraph` is the command."""
     done = subprocess_of(["list", whole], capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == run("list", whole)
+
+
+@pytest.fixture
+def rollouts(tmp_path: Path) -> Path:
+    """Three failing traces, a minute apart, the last a second ago; each a rollout, a kind and a service of its own."""
+    now = time.time_ns()
+    documents = []
+    for number, ago in enumerate((121, 61, 1)):
+        start = now - ago * 1_000_000_000 - T0
+        happened = seen(event(f"e{number}", kind=f"kind-{number}", boundary=("model", "agent", "agent")[number]), start)
+        here = {"nemo.gym.rollout.id": f"r{number}"}
+        one = span(1, None, happened, start=start, end=start + 1000, trace=f"{number + 1}" * 32, attributes=here)
+        documents.append(process(one, service=f"service-{number}"))
+    clean = span(1, None, trace=CLEAN_TRACE, attributes={"nemo.gym.rollout.id": "clean"})
+    return write(tmp_path / "rollouts.jsonl", *documents, process(clean))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], "123"),
+        (["--since", "90s"], "23"),
+        (["--since", "1m"], "3"),
+        (["--since", "2020-01-01"], "123"),
+        (["--since", "2020-01-01T00:00:00Z", "--kind", "kind-0"], "1"),
+        (["--kind", "kind-0", "--kind", "kind-2"], "13"),
+        (["--boundary", "agent"], "23"),
+        (["--boundary", "agent", "--kind", "kind-0"], ""),
+        (["--service", "service-1"], "2"),
+        (["--rollout", "r2"], "3"),
+        (["--limit", "2"], "23"),
+        (["--limit", "1", "--boundary", "model"], "1"),
+    ],
+)
+def test_the_filters_choose_traces(run: Callable[..., Done], rollouts: Path, options: list[str], expected: str) -> None:
+    """Each option leaves the traces that it names, all together those that fit all; `list` and `show` agree."""
+    listed, shown = (run(command, rollouts, "--json", *options) for command in ("list", "show"))
+    assert [json.loads(line)["trace_id"][0] for line in listed.out.splitlines()] == list(expected)
+    assert [json.loads(line)["trace_id"][0] for line in shown.out.splitlines()] == list(expected)
+    assert (listed.code, shown.code) == (0, 0)
+
+
+def test_what_the_limit_left_out_is_said(run: Callable[..., Done], rollouts: Path) -> None:
+    """With a limit that leaves traces out stderr says how many there are; one that does not says nothing."""
+    assert run("list", rollouts, "--limit", 2).err == (
+        "failgraph: the newest 2 of 3 traces; a larger --limit shows more\n"
+    )
+    assert run("list", rollouts, "--limit", 3).err == ""
+
+
+def test_filters_that_leave_nothing_say_what_there_is(run: Callable[..., Done], rollouts: Path) -> None:
+    """Nothing of that kind is no error; a rollout without failures is not one that the source does not know."""
+    assert run("list", rollouts, "--kind", "other").err == ("failgraph: no such failures; 3 traces of 4 have others\n")
+    assert run("list", rollouts, "--rollout", "clean").code == 0
+    unknown = run("list", rollouts, "--rollout", "r9\x1b[31m")
+    assert (unknown.code, unknown.out) == (3, "")
+    assert unknown.err.endswith(" holds no span of rollout r9\\x1b[31m\n")
+
+
+@pytest.mark.parametrize(
+    "option", [["--since", "yesterday"], ["--limit", "0"], ["--limit", "-1"], ["--boundary", "moon"]]
+)
+def test_a_filter_that_cannot_be_used_is_wrong_use(run: Callable[..., Done], rollouts: Path, option: list[str]) -> None:
+    """A time, a number or a boundary that is none is shown, with what would be one."""
+    done = run("list", rollouts, *option)
+    assert (done.code, done.out) == (2, "")
+    assert option[1] in done.err
+
+
+def test_the_first_digits_of_a_trace_are_enough(run: Callable[..., Done], whole: Path) -> None:
+    """Six digits or more that only one trace begins with name it; fewer, or of several, do not."""
+    assert run("show", whole, OTHER_TRACE[:6]).out == run("show", whole, OTHER_TRACE).out
+    assert run("show", whole, OTHER_TRACE[:5]).code == 3
+    assert run("show", whole, OTHER_TRACE[:6] + "f").code == 3
+
+
+def test_digits_of_several_traces_ask_for_more(run: Callable[..., Done], tmp_path: Path) -> None:
+    """Digits that two traces begin with are an error that says so."""
+    both = write(
+        tmp_path / "both", process(*(span(1, None, seen(event(end)), trace="ab" * 15 + f"0{end}") for end in "12"))
+    )
+    done = run("show", both, "abababab")
+    assert done.code == 3
+    assert "2 traces of" in done.err

@@ -644,11 +644,14 @@ def test_a_chain_of_5000_causes_is_read(one: Callable[..., Trace]) -> None:
 
 # --- the rows
 
-HEAD = {"trace_id", "start_unix_nano", "duration_nano", "service", "root_cause", "failure_id", "count", "recovered"}
+HEAD = {"trace_id", "start_unix_nano", "duration_nano", "service", "rollout_id", "root_cause", "failure_id"} | {
+    "count",
+    "recovered",
+}
 
 
 def test_rows_have_exactly_the_keys_of_the_design(one: Callable[..., Trace]) -> None:
-    """list and show have the design's keys, each with its value."""
+    """list and show have the design's keys and `rollout_id`, each with its value."""
     trace = one(
         process(
             span(1, None, name="rollout", end=100, attributes=reported("a", "b", own="b")),
@@ -660,6 +663,7 @@ def test_rows_have_exactly_the_keys_of_the_design(one: Callable[..., Trace]) -> 
         "start_unix_nano": T0,
         "duration_nano": 100,
         "service": "gym",
+        "rollout_id": None,
         "root_cause": {"event_id": "a", "kind": "judge_failed", "boundary": "agent"},
         "failure_id": "b",
         "count": 2,

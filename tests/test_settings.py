@@ -56,6 +56,16 @@ def test_nothing_set_gives_the_documented_defaults():
         ("REDACT_WITH", "package.module:function", "redact_with", "package.module:function"),
         ("REDACT_WITH", " ", "redact_with", None),
         ("REDACT_PATTERNS", "", "redact_patterns", ()),
+        ("JAEGER_URL", "https://jaeger.example/prefix/", "jaeger_url", "https://jaeger.example/prefix"),
+        ("TEMPO_URL", "http://[::1]:3200", "tempo_url", "http://[::1]:3200"),
+        ("GRAFANA_URL", "", "grafana_url", None),
+        (
+            "JAEGER_HEADERS",
+            "Authorization=Bearer%20a%3Db, x=",
+            "jaeger_headers",
+            (("authorization", "Bearer a=b"), ("x", "")),
+        ),
+        ("TEMPO_HEADERS", ",,", "tempo_headers", ()),
         ("ENABLED", " TRUE ", "enabled", True),
         ("LINKS", "Off", "links", "off"),
         ("BOUNDARY", "", "boundary", None),
@@ -112,7 +122,7 @@ def test_an_unknown_name_gets_did_you_mean(name, meant):
 def test_a_name_near_nothing_gets_the_list():
     """An unknown name that resembles none gets the names of all settings, and its value is not shown."""
     (problem,) = from_env({"FAILGRAPH_QQQQQQQQQQQQQQ": "s3cret"})[1]
-    assert all(name in problem for name in CHOICES)
+    assert all(name.removeprefix("FAILGRAPH_") in problem for name in CHOICES)
     assert "s3cret" not in problem
 
 
@@ -186,3 +196,40 @@ def test_bad_settings_never_stop_a_program(setting, caplog):
     assert "FAILGRAPH_LINKS='never' is not one of cross, all, off" in message
     assert "did you mean FAILGRAPH_BOUNDARY?" in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "localhost:16686",
+        "http://",
+        "ftp://jaeger",
+        "http://jaeger:0",
+        "http://jaeger:x",
+        "http://a:sesame@jaeger",
+        "http://jaeger?token=sesame",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_said_and_never_shown(value):
+    """What is no address, or holds a password or a query, is named by its setting; the default stands in."""
+    settings, (problem,) = from_env({"FAILGRAPH_JAEGER_URL": value})
+    assert settings == Settings()
+    assert problem.startswith("FAILGRAPH_JAEGER_URL ")
+    assert "sesame" not in problem
+
+
+@pytest.mark.parametrize(
+    "value", ["sesame", "=sesame", "a b=sesame", "a=sesame%0d%0aHost: x", "a=sesame\x7f", "a=s\u00e9same"]
+)
+def test_headers_that_cannot_be_sent_are_said_and_never_shown(value):
+    """A header without a name, with a line break or beyond ASCII is left out; the problem holds nothing of its text."""
+    settings, (problem,) = from_env({"FAILGRAPH_TEMPO_HEADERS": f"x=1,{value}"})
+    assert settings.tempo_headers == (("x", "1"),)
+    assert problem == "FAILGRAPH_TEMPO_HEADERS: header 2 is not of the form name=value, percent-encoded"
+    assert "sesame" not in problem + repr(settings)
+
+
+def test_the_headers_are_in_no_text_of_the_settings():
+    """What is given as a header is a secret: `repr` of the settings does not hold it."""
+    settings, _ = from_env({"FAILGRAPH_TEMPO_HEADERS": "x=sesame", "FAILGRAPH_JAEGER_HEADERS": "x=sesame"})
+    assert "sesame" not in repr(settings)

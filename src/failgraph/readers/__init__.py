@@ -6,8 +6,9 @@ memory grows with the number of traces and with the spans of failing ones, not w
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
@@ -21,8 +22,13 @@ from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
 from failgraph.readers.trace import Trace, traces_of
+from failgraph.semconv import ROLLOUT_ID
 
-__all__ = ["EventRecord", "FailureRecord", "HopRecord", "Reading", "SpanRecord", "Trace", "read", "spans"]
+__all__ = ["EventRecord", "FailureRecord", "HopRecord", "Reading", "SpanRecord", "Trace", "read", "read_parts", "spans"]
+
+
+Part = tuple[str, IO[bytes]]
+"""What messages call a part of a source, and a seekable file with its bytes."""
 
 
 class Reading(NamedTuple):
@@ -30,23 +36,33 @@ class Reading(NamedTuple):
 
     traces: list[Trace]
     """Those with failures, by start."""
-    trace_ids: frozenset[str]
-    """Of all traces, with and without failures."""
+    durations: Mapping[str, int | None]
+    """Of all traces, with and without failures, from the first start to the last end in ns; None where unknown."""
+    rollouts: Mapping[str, frozenset[str]]
+    """The ids of the traces of each rollout, by the rollout's id."""
     losses: Losses
     """What of the source could not be read at all."""
+    rows: int = 0
+    """How many rows saved by Gym it has."""
+
+    @property
+    def trace_ids(self) -> frozenset[str]:
+        """Of all traces, with and without failures."""
+        return frozenset(self.durations)
 
     @property
     def trace_count(self) -> int:
         """How many traces there are, with and without failures."""
-        return len(self.trace_ids)
+        return len(self.durations)
 
 
 def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> Iterator[SpanRecord]:
     """Each span of a source, with the attributes that failgraph needs and no others.
 
     `source` is a file, or `-` for standard input: OTLP JSON (lines, one document or several, over many lines or not),
-    OTLP protobuf (plain, or the Collector's length-prefixed messages), or what the APIs of Jaeger (v1, v3) and Tempo
-    (v1, v2; JSON, protobuf) answer, each also in gzip. What cannot be read, or was not given, is added to `losses`.
+    OTLP protobuf (plain, or the Collector's length-prefixed messages), what the APIs of Jaeger (v1, v3) and Tempo
+    (v1, v2; JSON, protobuf) answer, or rows of rollouts that Gym saved, each also in gzip. What cannot be read, or was
+    not given, is added to `losses`.
     Raises SourceError where it cannot be opened, is compressed otherwise, or holds no trace at all.
     """
     found = Found()
@@ -61,23 +77,67 @@ def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Re
 
     `progress` is told how many bytes of how many have been read.
     """
+    with opened(source) as file:
+        return read_parts([(name_of(source), file)], progress)
+
+
+def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Reading:
+    """What several parts hold together, as `read` gives it for one. Raises SourceError where none holds a trace."""
     losses: list[Loss] = []
-    seen: set[str] = set()
+    every = _Every()
     # In the order in which they appear, so that one source always gives one result.
     kept: dict[str, dict[str, SpanRecord]] = {}
-    found = Found()
-    with opened(source) as file:
-        for span in _spans(file, source, losses, _half(progress, 0), found):
-            seen.add(span.trace_id)
-            if span.tells_of_failures:
-                kept.setdefault(span.trace_id, {})
-        for span in _spans(file, source, [], _half(progress, 1), Found()) if kept else ():
-            if span.trace_id in kept:
-                _keep(kept[span.trace_id], span, losses)
+    founds = [Found() for _ in parts]
+    refused: list[SourceError] = []
+    for number, ((name, file), found) in enumerate(zip(parts, founds, strict=True)):
+        try:
+            for span in _spans(file, name, losses, _share(progress, number, 2 * len(parts)), found):
+                every.see(span)
+                if span.tells_of_failures:
+                    kept.setdefault(span.trace_id, {})
+        except SourceError as error:
+            refused.append(error)
+    if refused and len(refused) == len(parts):
+        raise refused[0]
+    losses.extend(Loss("bad_line", str(error)) for error in refused)
+    for number, (name, file) in enumerate(parts if kept else ()):
+        with contextlib.suppress(SourceError):  # told of in the first pass
+            for span in _spans(file, name, [], _share(progress, len(parts) + number, 2 * len(parts)), Found()):
+                if span.trace_id in kept:
+                    _keep(kept[span.trace_id], span, losses)
     losses.extend(Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id])
-    losses.extend(found.lost(besides=kept))
-    traces = traces_of({key: value for key, value in kept.items() if value}, found.partial)
-    return Reading(traces, frozenset(seen), tuple(losses))
+    losses.extend(loss for found in founds for loss in found.lost(besides=kept))
+    partial = {trace_id: words for found in founds for trace_id, words in found.partial.items()}
+    traces = traces_of({key: value for key, value in kept.items() if value}, partial)
+    rows = sum(found.rows for found in founds)
+    return Reading(traces, every.durations(), every.rollouts, tuple(losses), rows)
+
+
+class _Every:
+    """What is kept of all traces, also of those without failures."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, list[int]] = {}
+        self.rollouts: dict[str, frozenset[str]] = {}
+
+    def see(self, span: SpanRecord) -> None:
+        """One more span."""
+        times = self._times.get(span.trace_id)
+        if times is None:
+            times = self._times[span.trace_id] = [0, 0]
+        if span.start_unix_nano and (not times[0] or span.start_unix_nano < times[0]):
+            times[0] = span.start_unix_nano
+        if span.end_unix_nano > times[1]:
+            times[1] = span.end_unix_nano
+        rollout = span.attributes.get(ROLLOUT_ID)
+        if isinstance(rollout, str):
+            known = self.rollouts.get(rollout, frozenset())
+            if span.trace_id not in known:
+                self.rollouts[rollout] = known | {span.trace_id}
+
+    def durations(self) -> dict[str, int | None]:
+        """By trace id, in ns; None where no span says a start, or none has ended."""
+        return {key: end - start if 0 < start <= end else None for key, (start, end) in self._times.items()}
 
 
 def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Loss]) -> None:
@@ -90,8 +150,8 @@ def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Los
     spans_by_id[span.span_id] = span
 
 
-def _half(progress: Progress | None, which: int) -> Progress | None:
-    return None if progress is None else lambda done, size: progress(which * size + done, 2 * size)
+def _share(progress: Progress | None, which: int, of: int) -> Progress | None:
+    return None if progress is None else lambda done, size: progress(which * size + done, of * size)
 
 
 def _spans(

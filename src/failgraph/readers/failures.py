@@ -29,15 +29,18 @@ class FailureRecord:
 
     @property
     def placement(self) -> str:
-        """`span` or `failure_span`."""
-        return "failure_span" if self.span.is_failure_span else "span"
+        """`span`, `failure_span`, or `row` where it is of a row that Gym saved."""
+        return "row" if self.span.is_row else "failure_span" if self.span.is_failure_span else "span"
 
 
 def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
-    """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text."""
+    """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text.
+
+    Of several observers' it is the one on the span that started first.
+    """
     chosen: dict[str, FailureRecord] = {}
     unreadable: list[str | None] = []
-    for span in spans.values():
+    for span in sorted(spans.values(), key=_by_start):
         parent = spans.get(span.parent_span_id or "") if span.is_failure_span else None
         if span.is_failure_span and not span.events:
             losses.append(Loss("event_missing", f"that of the failure span {span.span_id}"))
@@ -52,11 +55,17 @@ def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
                 chosen[decoded.event_id] = FailureRecord(
-                    decoded.event, span, parent or span, event.time_unix_nano, decoded
+                    decoded.event, span, parent or span, 0 if span.is_row else event.time_unix_nano, decoded
                 )
     losses.extend(Loss("event_missing", f"{key or 'one'} cannot be read") for key in unreadable if key not in chosen)
-    losses.extend(Loss("attribute_missing", f"time of {key}") for key in chosen if not chosen[key].time_unix_nano)
+    untimed = (key for key, failure in chosen.items() if not failure.time_unix_nano and not failure.span.is_row)
+    losses.extend(Loss("attribute_missing", f"time of {key}") for key in untimed)
     return chosen
+
+
+def _by_start(span: SpanRecord) -> tuple[int, str]:
+    """In µs, since Jaeger's own JSON has no more; the order in the source is by chance in what Jaeger answers."""
+    return span.start_unix_nano // 1000, span.span_id
 
 
 def by_time(item: tuple[str, FailureRecord]) -> tuple[int, int, str]:

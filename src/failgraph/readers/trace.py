@@ -28,6 +28,8 @@ class Trace:
     root: SpanRecord | None
     """The span without a parent; None where that is missing."""
     service: str
+    rollout_ids: tuple[str, ...]
+    """Of the rollouts that its spans are of, the root's first; as a rule one."""
     start_unix_nano: int
     """The first start; 0 where no span says one."""
     duration_nano: int | None
@@ -69,21 +71,24 @@ def traces_of(
     traces = [
         _trace(trace_id, by_id, found[trace_id], everywhere, losses[trace_id]) for trace_id, by_id in spans.items()
     ]
-    return sorted(traces, key=lambda trace: (trace.start_unix_nano, trace.trace_id))
+    # Those of saved rows have no start, and stay in the order of the file.
+    return sorted(traces, key=lambda trace: (trace.start_unix_nano, trace.trace_id if trace.start_unix_nano else ""))
 
 
 def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
     for span in spans.values():
         if span.parent_span_id is not None and span.parent_span_id not in spans:
             yield Loss("span_missing", f"{span.parent_span_id}, the parent of {span.name} {span.span_id}")
+        if span.dropped:
+            yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
+        if span.is_row:
+            continue  # it never had times
         if not span.start_unix_nano:
             yield Loss("attribute_missing", f"start of {span.name} {span.span_id}")
         if not span.end_unix_nano:
             yield Loss("unended", f"{span.name} {span.span_id}")
         elif span.end_unix_nano < span.start_unix_nano:
             yield Loss("unended", f"{span.name} {span.span_id} ends before it starts")
-        if span.dropped:
-            yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
 
 
 def _trace(
@@ -116,8 +121,9 @@ def _trace(
         trace_id=trace_id,
         root=root,
         service=(root or min(spans.values(), key=_by_start)).service,
+        rollout_ids=_rollouts(root, spans),
         start_unix_nano=start,
-        duration_nano=end - start if 0 < start <= end else None,
+        duration_nano=end - start if 0 < start <= end and not all(span.is_row for span in spans.values()) else None,
         report=report,
         failures=failures,
         hops=tuple(shown(hops)),
@@ -154,6 +160,11 @@ def _recovered(
         return None  # the own failure, or the end of its chain, is lost
     fatal = {failure_id for end in ended for failure_id in graph.chain(causes, end)}
     return frozenset(report_ids_of(root.attributes)) & failures.keys() - {*chain, *fatal}
+
+
+def _rollouts(root: SpanRecord | None, spans: Mapping[str, SpanRecord]) -> tuple[str, ...]:
+    found = (span.attributes.get(semconv.ROLLOUT_ID) for span in (*([root] if root else []), *spans.values()))
+    return tuple(dict.fromkeys(rollout for rollout in found if isinstance(rollout, str)))
 
 
 def _root(spans: Mapping[str, SpanRecord]) -> SpanRecord | None:

@@ -16,7 +16,8 @@ from failgraph.records import FailureEvent
 from failgraph.redaction import commands, cookies, credentials, fields, names, shapes, urls
 from failgraph.redaction.rule import mark
 from failgraph.salvage import salvage
-from failgraph.settings import REDACT_WITH, Settings, current
+from failgraph.settings import Settings, current
+from failgraph.settings.names import REDACT_WITH
 from failgraph.text import ELLIPSIS, cut
 
 _RULES = (

@@ -4,5 +4,18 @@ from failgraph.view.neutral import neutral
 from failgraph.view.picture import list_line, loss_lines, picture
 from failgraph.view.plain import plain, plain_lines
 from failgraph.view.rows import list_row, show_row
+from failgraph.view.top import top_lines, top_row, top_rows
 
-__all__ = ["list_line", "list_row", "loss_lines", "neutral", "picture", "plain", "plain_lines", "show_row"]
+__all__ = [
+    "list_line",
+    "list_row",
+    "loss_lines",
+    "neutral",
+    "picture",
+    "plain",
+    "plain_lines",
+    "show_row",
+    "top_lines",
+    "top_row",
+    "top_rows",
+]

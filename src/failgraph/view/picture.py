@@ -15,7 +15,6 @@ from failgraph.losses import Losses
 from failgraph.readers import HopRecord, Trace
 from failgraph.records import FailureEvent
 from failgraph.redaction import redacted
-from failgraph.semconv import ROLLOUT_ID
 from failgraph.view.neutral import neutral, shown
 from failgraph.view.rows import cause_delay_nano
 
@@ -73,6 +72,8 @@ def list_line(trace: Trace) -> Line:
     ]
     if trace.root_cause is not None:
         line += [Part("  root cause "), *_name(trace, trace.root_cause)]
+    if trace.rollout_ids:
+        line.append(Part(f"  rollout {neutral(trace.rollout_ids[0], 80)}", "quiet"))
     if trace.losses:
         line.append(Part(f"  {_many(len(trace.losses), 'loss', 'losses')}", "lost"))
     return line
@@ -81,10 +82,9 @@ def list_line(trace: Trace) -> Line:
 def picture(trace: Trace) -> Picture:
     """The whole failure graph of a trace."""
     numbers = {key: number for number, key in enumerate(trace.failures, 1)}
-    rollout = trace.root.attributes.get(ROLLOUT_ID) if trace.root is not None else None
     title = [neutral(trace.service, 40), duration(trace.duration_nano), _outcome(trace)]
-    if isinstance(rollout, str):
-        title.insert(0, f"rollout {neutral(rollout, 80)}")
+    if trace.rollout_ids:
+        title.insert(0, f"rollout {neutral(trace.rollout_ids[0], 80)}")
     head = [[Part("trace "), Part(trace.trace_id, "name"), Part(" · " + " · ".join(title))]]
     if trace.root_cause is not None:
         head.append([Part(f"root cause: #{numbers[trace.root_cause]} "), *_name(trace, trace.root_cause)])
@@ -145,7 +145,8 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
         where = "a span that is not here" if cause.is_failure_span else shown(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
-        after = f", {duration(cause_delay_nano(trace, key))} before, on {where}"
+        delay = cause_delay_nano(trace, key)
+        after = f", on {where}" if delay is None else f", {duration(delay)} before, on {where}"
         notes.append([Part(f"caused by #{numbers[cause_id]} "), *_name(trace, cause_id), Part(after, "quiet")])
     elif failure.event.cause_id is not None:
         notes.append([Part(f"caused by {neutral(failure.event.cause_id, 128)}, which is not here", "lost")])

@@ -47,6 +47,7 @@ def _head(trace: Trace) -> dict[str, Any]:
         "start_unix_nano": trace.start_unix_nano or None,
         "duration_nano": trace.duration_nano,
         "service": trace.service or None,
+        "rollout_id": trace.rollout_ids[0] if trace.rollout_ids else None,
         "root_cause": None
         if root is None
         else {"event_id": root.event_id, "kind": root.failure_kind, "boundary": root.boundary.value},

@@ -1,0 +1,64 @@
+"""The options by which `list`, `show` and `top` choose among traces."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from datetime import datetime
+
+from failgraph.boundary import FailureBoundary
+from failgraph.readers.query import Query
+
+_AGO = re.compile(r"(\d{1,6})(s|m|h|d|w)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Give a command the options that `query_of` reads."""
+    group = parser.add_argument_group("which traces")
+    group.add_argument("--since", metavar="TIME", type=_since, help="since 90s, 15m, 1h, 2d ago, or an ISO 8601 time")
+    group.add_argument("--kind", metavar="KIND", action="append", default=[], help="with a failure of this kind")
+    group.add_argument(
+        "--boundary",
+        metavar="BOUNDARY",
+        action="append",
+        default=[],
+        choices=[boundary.value for boundary in FailureBoundary],
+        help="with a failure observed at this boundary: %(choices)s",
+    )
+    group.add_argument("--service", metavar="NAME", action="append", default=[], help="begun or failed at this service")
+    group.add_argument("--rollout", metavar="ID", help="of this rollout (nemo.gym.rollout.id)")
+    group.add_argument("--limit", metavar="N", type=_limit, help="the newest N at most")
+
+
+def query_of(arguments: argparse.Namespace) -> Query:
+    """What the options ask for. Of `--kind`, `--boundary` and `--service` one failure has to fit all that are given."""
+    return Query(
+        since_unix_nano=arguments.since,
+        kinds=frozenset(arguments.kind),
+        boundaries=frozenset(arguments.boundary),
+        services=frozenset(arguments.service),
+        rollout_id=arguments.rollout,
+        limit=arguments.limit,
+    )
+
+
+def _since(text: str) -> int:
+    """Nanoseconds since the epoch, of a length of time before now or of a time; one without a zone is local."""
+    ago = _AGO.fullmatch(text.strip())
+    if ago is not None:
+        return time.time_ns() - int(ago[1]) * _SECONDS[ago[2]] * 1_000_000_000
+    try:
+        when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text.strip()))
+        return round(when.astimezone().timestamp() * 1000) * 1_000_000
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; give a length such as 90s, 15m, 1h, 2d, or a time such as 2026-11-30T08:00:00Z"
+        ) from None
+
+
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 8 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of traces; give 1 or more")
+    return int(text)

@@ -1,0 +1,84 @@
+"""The commands that read a source: `list`, `show`, `top`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from failgraph.cli.codes import DONE, FINDING
+from failgraph.cli.filters import query_of
+from failgraph.cli.output import LIST, SHOW, Output, draw, print_lines, say
+from failgraph.cli.source import Source, count_of, read_source
+from failgraph.errors import SourceError
+from failgraph.readers import Trace
+from failgraph.readers.query import Query
+from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
+
+
+def list_traces(arguments: argparse.Namespace) -> int:
+    """One line for each trace with failures."""
+    query = query_of(arguments)
+    source = read_source(arguments.source, query)
+    return _print(arguments, source, _chosen(source, query), LIST)
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """The failure tree of one trace, or of every one that `list` has."""
+    query = query_of(arguments)
+    source = read_source(arguments.source, query, arguments.trace_id)
+    if source.trace_id is None:
+        return _print(arguments, source, _chosen(source, query), SHOW)
+    return _print(
+        arguments, source, [trace for trace in source.reading.traces if trace.trace_id == source.trace_id], SHOW
+    )
+
+
+def top(arguments: argparse.Namespace) -> int:
+    """Which failures there are most of, and what they cost."""
+    query = query_of(arguments)
+    source = read_source(arguments.source, query, every=True)
+    traces = _chosen(source, query)
+    rows = top_rows(traces, query, source.reading.durations)
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(top_row(row)))
+    else:
+        print_lines(top_lines(rows))
+    return _close(arguments, source, traces)
+
+
+def _chosen(source: Source, query: Query) -> list[Trace]:
+    reading = source.reading
+    if query.rollout_id is not None and query.rollout_id not in reading.rollouts:
+        raise SourceError("; ".join((f"{source.name} holds no span of rollout {query.rollout_id}", *source.notes)))
+    traces = query.chosen(reading.traces)
+    if query.limit is not None and len(traces) == query.limit:
+        matching = sum(map(query.matches, reading.traces))
+        if matching > len(traces):
+            say(f"the newest {len(traces)} of {count_of(matching)}; a larger --limit shows more")
+    return traces
+
+
+def _print(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace], output: Output) -> int:
+    """Print traces, and say what was lost."""
+    if arguments.json:
+        for trace in traces:
+            print(json.dumps(output.row(trace)))
+    else:
+        draw(traces, output)
+    return _close(arguments, source, traces)
+
+
+def _close(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace]) -> int:
+    """Say that there was nothing, what was not looked at, and what was lost; the exit code."""
+    reading = source.reading
+    if not traces and reading.traces:
+        say(f"no such failures; {count_of(len(reading.traces))} of {reading.trace_count} have others")
+    elif not traces:
+        rows = f"{reading.rows} saved {'row' if reading.rows == 1 else 'rows'}"
+        say(f"no failures in {rows if reading.rows else count_of(1 if source.trace_id else reading.trace_count)}")
+    for line in (*source.notes, *map(plain, loss_lines(reading.losses))):
+        say(line)
+    lost = bool(reading.losses) or any(trace.losses for trace in traces)
+    return FINDING if arguments.strict and lost else DONE

@@ -1,0 +1,36 @@
+"""The commands that start programs: `demo`, `run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from failgraph.cli.codes import WRONG_USE
+from failgraph.cli.output import SHOW, draw, say
+from failgraph.settings.names import ENABLED
+from failgraph.view import neutral
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Become the program, with the variable set; comes back only where that cannot be done."""
+    argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not argv:
+        say("run what? failgraph run -- COMMAND [ARGUMENT ...]")
+        return WRONG_USE
+    try:
+        os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
+    except (OSError, ValueError) as error:
+        say(neutral(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
+    return WRONG_USE
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Run the demo."""
+    try:
+        from failgraph.demo.running import check, run
+
+        check()
+    except ImportError as error:
+        say(f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'")
+        return WRONG_USE
+    return run(arguments.out, lambda traces: draw(traces, SHOW))

@@ -1,0 +1,89 @@
+"""A setting's text to its value; what is wrong with one is a sentence among `problems`, and its default stands in."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
+
+from failgraph.settings.names import HEADER_BYTES, PEERS, REDACT_PATTERNS
+
+Default = TypeVar("Default", str, None)
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[!-~]([ -~\t]*[!-~])?|")
+
+
+def peers(value: str, problems: list[str]) -> tuple[str, ...]:
+    """Host patterns and networks, in lower case."""
+    found = []
+    for pattern in filter(None, (part.strip().lower() for part in value.split(","))):
+        try:
+            found.append(str(ipaddress.ip_network(pattern, strict=False)) if "/" in pattern else pattern)
+        except ValueError:
+            problems.append(f"{PEERS}: {pattern[:80]!a} is no network")
+    return tuple(found)
+
+
+def header_bytes(value: str, default: int, problems: list[str]) -> int:
+    """A number of bytes in its bounds."""
+    if not value:
+        return default
+    if value.isascii() and value.isdigit() and len(value) < 6 and 256 <= int(value) <= 65536:
+        return int(value)
+    problems.append(f"{HEADER_BYTES}={value[:80]!a} is no number from 256 to 65536")
+    return default
+
+
+def patterns(value: str) -> tuple[tuple[re.Pattern[str], ...], str | None]:
+    """The patterns that `value` holds, one or a JSON list, and what is wrong with them."""
+    try:
+        listed = json.loads(value)
+    except ValueError:
+        listed = None
+    found = listed if isinstance(listed, list) else [value] if value else []
+    compiled = []
+    for pattern in found:
+        try:
+            compiled.append(re.compile(pattern))
+        except (re.error, TypeError, RecursionError, OverflowError) as error:
+            return (), f"{REDACT_PATTERNS}: {str(pattern)[:80]!a} is no regular expression ({error})"
+    return tuple(compiled), None
+
+
+def base_url(name: str, value: str, default: Default, problems: list[str]) -> str | Default:
+    """The address of a server, without the slash at its end. What it holds is not shown where it holds a password."""
+    if not value:
+        return default
+    try:
+        url = urlsplit(value)
+        usable = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        problems.append(f"{name} is no address such as http://localhost:16686")
+    elif "@" in url.netloc:
+        problems.append(f"{name} holds a user name or password; give them as a header, where the server asks for one")
+    elif url.query or url.fragment:
+        problems.append(f"{name} has a query; give the address of the server alone")
+    else:
+        return value.rstrip("/")
+    return default
+
+
+def headers(name: str, value: str, problems: list[str]) -> tuple[tuple[str, str], ...]:
+    """Headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value`, separated by commas, percent-encoded.
+
+    https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables. No text of
+    them is ever part of a problem.
+    """
+    found = []
+    for number, part in enumerate(filter(None, (part.strip() for part in value.split(","))), 1):
+        key, equals, text = (unquote(each.strip()) for each in part.partition("="))
+        if equals and _HEADER_NAME.fullmatch(key) and _HEADER_VALUE.fullmatch(text):
+            found.append((key.lower(), text))
+        else:
+            problems.append(f"{name}: header {number} is not of the form name=value, percent-encoded")
+    return tuple(found)
