@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -81,6 +82,19 @@ def make_provider(exporter: InMemorySpanExporter) -> Iterator[Callable[..., Trac
 def tracer(make_provider: Callable[..., TracerProvider]) -> Tracer:
     """A tracer of such a provider without special limits."""
     return make_provider().get_tracer("test")
+
+
+@pytest.fixture(scope="session")
+def demo_traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of one run of the demo, for whoever only reads it."""
+    pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
+    pytest.importorskip("opentelemetry.instrumentation.fastapi", reason="the demo needs failgraph[demo]")
+    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]")
+    path = tmp_path_factory.mktemp("demo") / "demo.jsonl"
+    command = [sys.executable, "-m", "failgraph", "demo", "--out", str(path)]
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("FAILGRAPH_", "OTEL_"))}
+    subprocess.run(command, env=environ, stdout=subprocess.DEVNULL, check=True, timeout=90)
+    return path
 
 
 @pytest.fixture

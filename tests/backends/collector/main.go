@@ -9,7 +9,7 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/loadbalancingexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter"
-	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckv2extension"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/filterprocessor"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
@@ -58,7 +58,7 @@ func components() (otelcol.Factories, error) {
 		return factories, err
 	}
 	factories.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
-		filestorage.NewFactory(), healthcheckv2extension.NewFactory(),
+		filestorage.NewFactory(), healthcheckextension.NewFactory(),
 	)
 	return factories, err
 }

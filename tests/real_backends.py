@@ -1,0 +1,117 @@
+"""Real backends on loopback, as `make backends` has built them: any configuration, its ports given by environment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+FOLDER = Path(__file__).parent / "backends"
+
+
+def built(name: str) -> Path:
+    """Where `make backends` puts a binary."""
+    said = subprocess.run([FOLDER / "build", "--where", name], capture_output=True, text=True, check=True)
+    return Path(said.stdout.strip())
+
+
+def needed(*names: str) -> pytest.MarkDecorator:
+    """Skips where a binary has not been built, but never in CI, which builds them first."""
+    missing = [name for name in names if not built(name).exists()]
+    return pytest.mark.skipif(
+        bool(missing) and not os.environ.get("CI"), reason=f"no {' and no '.join(missing)} here: make backends"
+    )
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        free = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in free:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in free]
+
+
+@contextlib.contextmanager
+def running(
+    name: str, *configs: Path, folder: Path, ports: Sequence[int], env: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A binary with these configurations, from when it listens on all `ports`; it is ended at the end, if need be.
+
+    What it says goes to `<name>.log` in `folder`, behind what is there. Of the tests' own settings it sees none.
+    """
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "FAILGRAPH_"))}
+    command = [str(built(name)), *(f"--config={config}" for config in configs)]
+    with (folder / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(command, env={**inherited, **env}, stdout=log, stderr=log)
+    try:
+        _await(process, ports, folder / f"{name}.log")
+        yield process
+    finally:
+        end(process)
+
+
+def _await(process: subprocess.Popen[bytes], ports: Sequence[int], log: Path) -> None:
+    until = time.monotonic() + 30
+    for port in ports:
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            assert process.poll() is None, log.read_text()[-2000:]
+            assert time.monotonic() < until, log.read_text()[-2000:]
+            time.sleep(0.02)
+
+
+def end(process: subprocess.Popen[bytes]) -> int:
+    """Ask it to end, and wait until it has sent and written what it holds; its exit code."""
+    process.terminate()
+    try:
+        return process.wait(20)
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Jaeger(NamedTuple):
+    """Where a Jaeger is: `otlp_grpc` and `otlp_http` as host:port, `query` as a URL."""
+
+    otlp_grpc: str
+    otlp_http: str
+    query: str
+
+    def post(self, document: bytes) -> None:
+        """Send OTLP JSON, which it has when this returns."""
+        post(self.otlp_http, document)
+
+    def get(self, path: str, **query: object) -> bytes:
+        """What one of its APIs answers."""
+        url = f"{self.query}/{path}?{urllib.parse.urlencode(query)}"
+        answer: bytes = urllib.request.urlopen(url, timeout=60).read()
+        return answer
+
+
+def post(address: str, document: bytes) -> None:
+    """Send OTLP JSON to a receiver."""
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"http://{address}/v1/traces", document, headers, method="POST")
+    with urllib.request.urlopen(request, timeout=30) as response:
+        assert response.status == 200
+
+
+@contextlib.contextmanager
+def jaeger(folder: Path) -> Iterator[Jaeger]:
+    """An empty Jaeger."""
+    ports = free_ports(4)
+    grpc, http, query, query_grpc = (f"127.0.0.1:{port}" for port in ports)
+    env = {"OTLP_GRPC": grpc, "OTLP_HTTP": http, "QUERY_HTTP": query, "QUERY_GRPC": query_grpc}
+    with running("jaeger", FOLDER / "jaeger" / "config.yaml", folder=folder, ports=ports, env=env):
+        yield Jaeger(grpc, http, f"http://{query}")

@@ -1,0 +1,61 @@
+"""OTLP JSON as ended spans of the SDK, for its real exporters to send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+
+IS_REMOTE = 0x200
+"""The flag of a span whose parent is of another process."""
+
+
+def sdk_spans(path: Path) -> Iterator[ReadableSpan]:
+    """Each span of a file of OTLP JSON lines, with what failgraph and contrib's instrumentations write."""
+    for line in path.read_text().splitlines():
+        for resource_spans in json.loads(line)["resourceSpans"]:
+            resource = Resource(_attributes(resource_spans["resource"]))
+            for scope_spans in resource_spans["scopeSpans"]:
+                scope = scope_spans["scope"]
+                scope = InstrumentationScope(scope["name"], scope.get("version"), attributes=_attributes(scope))
+                yield from (_span(span, resource, scope) for span in scope_spans["spans"])
+
+
+def _span(span: dict[str, Any], resource: Resource, scope: InstrumentationScope) -> ReadableSpan:
+    parent, flags = span.get("parentSpanId"), span.get("flags", 0)
+    status = span.get("status", {})
+    return ReadableSpan(
+        name=span["name"],
+        context=_context(span["traceId"], span["spanId"]),
+        parent=_context(span["traceId"], parent, is_remote=bool(flags & IS_REMOTE)) if parent else None,
+        resource=resource,
+        attributes=_attributes(span),
+        events=[Event(each["name"], _attributes(each), int(each["timeUnixNano"])) for each in span.get("events", ())],
+        links=[Link(_context(each["traceId"], each["spanId"]), _attributes(each)) for each in span.get("links", ())],
+        kind=SpanKind(span["kind"] - 1),
+        status=Status(StatusCode(status.get("code", 0)), status.get("message")),
+        start_time=int(span["startTimeUnixNano"]),
+        end_time=int(span["endTimeUnixNano"]),
+        instrumentation_scope=scope,
+    )
+
+
+def _context(trace_id: str, span_id: str, *, is_remote: bool = False) -> SpanContext:
+    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED))
+
+
+def _attributes(holder: dict[str, Any]) -> dict[str, Any]:
+    return {pair["key"]: _value(pair["value"]) for pair in holder.get("attributes", ())}
+
+
+def _value(value: dict[str, Any]) -> Any:
+    ((kind, found),) = value.items()
+    if kind == "arrayValue":
+        return tuple(_value(item) for item in found.get("values", ()))
+    return int(found) if kind == "intValue" else found
