@@ -11,7 +11,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Receiver:
-    """Listens on a free port while it is used as a context manager."""
+    """Listens on a free port while it is used as a context manager, and answers with one status."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.status = status
 
     def __enter__(self):
         self.bodies: list[bytes] = []
@@ -24,7 +27,7 @@ class Receiver:
                     body = gzip.decompress(body)
                 if self.path.endswith("/v1/traces"):
                     receiver.bodies.append(body)
-                self.send_response(200)
+                self.send_response(receiver.status)
                 self.send_header("content-type", "application/x-protobuf")
                 self.send_header("content-length", "0")
                 self.end_headers()

@@ -50,14 +50,17 @@ FLOW = [
     "instrumentation",
     "testing",
     "readers",
+    "backends",
     "view",
+    "exporting",
+    "doctor",
     "demo",
     "cli",
     "__main__",
 ]
 """Each module imports only what stands before it."""
 
-SDK = {"placement", "processor", "instrumentation", "demo"}
+SDK = {"placement", "processor", "instrumentation", "doctor", "demo"}
 """The only rooms that know OpenTelemetry's SDK."""
 
 

@@ -9,11 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
+from failgraph.readers import read
+from otlp_server import Receiver
 from readme_tables import README
 
 pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
@@ -377,3 +381,69 @@ def test_what_is_missing_is_named():
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "needs fastapi" in ran.stderr
     assert "pip install 'failgraph[demo]'" in ran.stderr
+
+
+def endpoint(url: str, **more: str) -> dict[str, str]:
+    return {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", **more}
+
+
+def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages(tmp_path):
+    """Every failure arrives once, its trace's page in Jaeger and in Grafana is printed, and no file is left."""
+    with Receiver() as receiver:
+        pages = {
+            "FAILGRAPH_JAEGER_URL": "http://jaeger.example/base/",
+            "FAILGRAPH_GRAFANA_URL": "http://grafana.example",
+        }
+        done = command("demo", env=endpoint(receiver.endpoint, TMPDIR=str(tmp_path), **pages))
+        assert (done.returncode, done.stderr) == (0, "")
+        failures, spans = receiver.failures(), receiver.spans()
+    assert len(failures) > len(CHAINS)
+    assert set(failures.values()) == {1}
+    failing = {span.trace_id.hex() for span in spans if span.events}
+    assert set(re.findall(r"^    http://jaeger\.example/base/trace/(\w{32})$", done.stdout, re.MULTILINE)) == failing
+    grafana = re.findall(r"^    http://grafana\.example/explore\?(\S+)$", done.stdout, re.MULTILINE)
+    panes = [json.loads(parse_qs(query)["panes"][0]) for query in grafana]
+    assert {query["query"] for pane in panes for query in pane["trace"]["queries"]} == failing
+    assert not list(tmp_path.iterdir())
+
+
+def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
+    """`--out` keeps the file although the traces are sent."""
+    file = tmp_path / "traces.jsonl"
+    with Receiver() as receiver:
+        assert command("demo", "--out", str(file), env=endpoint(receiver.endpoint)).returncode == 0
+        assert receiver.failures() == Counter({key: 1 for trace in read(file).traces for key in trace.failures})
+
+
+def test_spans_that_an_endpoint_refuses_are_said(tmp_path):
+    """Where they did not arrive the demo says whose, and ends with 1; it shows the rollouts all the same."""
+    with Receiver(status=400) as receiver:
+        done = command("demo", env=endpoint(receiver.endpoint, TMPDIR=str(tmp_path)))
+    where = receiver.endpoint.removeprefix("http://")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"failgraph: spans of collector, agent, model, environment, resources did not arrive at {where} by"
+        " http/protobuf; OTEL_EXPORTER_OTLP_PROTOCOL chooses another protocol\n"
+    )
+    assert "root cause" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "nothing listens at 127.0.0.1:1, which OTEL_EXPORTER_OTLP_ENDPOINT names"),
+        (
+            {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/xml"},
+            "OTEL_EXPORTER_OTLP_PROTOCOL='http/xml' is not one of grpc, http/protobuf",
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://"},
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address such as http://localhost:4317",
+        ),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used_is_said_before_anything_runs(more, said):
+    """Nothing listening, another protocol, no address: one line that names the variable, and 2."""
+    done = command("demo", env=endpoint("http://127.0.0.1:1", **more))
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"failgraph: {said}\n")

@@ -55,7 +55,7 @@ def test_the_code_blocks_and_commands_run(tmp_path):
         text=True,
     )
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "enabled true\n", "")
-    assert len(reading) == 3
+    assert len(reading) == 5
     for command in reading:
         words = [sys.executable, "-m", *command.split()]
         shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)

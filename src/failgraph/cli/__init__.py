@@ -29,10 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.set_int_max_str_digits(_MAX_DIGITS)
     try:
         arguments = parser().parse_args(argv)
-        checked(os.environ)
-        problem = missing_function()
-        if problem is not None:
-            raise ConfigError([problem])
+        if not getattr(arguments, "checks_settings", False):
+            _check_settings()
         command: Callable[..., int] = arguments.command
         code = command(arguments)
         sys.stdout.flush()
@@ -53,3 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NO_SOURCE
     except KeyboardInterrupt:
         return 130
+
+
+def _check_settings() -> None:
+    """Raise ConfigError where the settings cannot be used."""
+    checked(os.environ)
+    problem = missing_function()
+    if problem is not None:
+        raise ConfigError([problem])

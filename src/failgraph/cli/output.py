@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from failgraph.backends import Told
 from failgraph.readers import Trace
 from failgraph.readers.source import Progress
 from failgraph.view import list_line, list_row, picture, plain, plain_lines, show_row
@@ -59,6 +60,17 @@ def progress() -> Iterator[Progress | None]:
         yield None
     else:
         with terminal.progress_bar(terminal.Console(stderr=True)) as told:
+            yield told
+
+
+@contextmanager
+def fetching() -> Iterator[Told | None]:
+    """What backends tell their progress to, in the same way."""
+    terminal = _terminal() if sys.stderr.isatty() else None
+    if terminal is None:
+        yield None
+    else:
+        with terminal.count_bar(terminal.Console(stderr=True)) as told:
             yield told
 
 

@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn
 
-from failgraph.cli import reading, starting
+from failgraph.cli import doctor, reading, starting
 from failgraph.cli.filters import add_filters
 from failgraph.view import neutral
 
@@ -44,7 +44,9 @@ def parser() -> Parser:
     showing = commands.add_parser("show", help="the failure tree of one trace, or of every one with failures")
     ranking = commands.add_parser("top", help="which failures there are most of, and what they cost")
     for command, action in ((listing, reading.list_traces), (showing, reading.show), (ranking, reading.top)):
-        command.add_argument("source", metavar="SOURCE", help="a file of OTLP, Jaeger or Tempo; - for standard input")
+        command.add_argument(
+            "source", metavar="SOURCE", help="a file, - for standard input, jaeger, tempo, or an address of theirs"
+        )
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
         add_filters(command)
@@ -52,6 +54,11 @@ def parser() -> Parser:
     showing.add_argument(
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
+
+    examining = commands.add_parser("doctor", help="what is set and attached; sends a failure and reads it back")
+    examining.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
+    examining.add_argument("--json", action="store_true", help="JSON lines, one object a check")
+    examining.set_defaults(command=doctor.doctor, checks_settings=True)
 
     running = commands.add_parser(
         "run", help="run a program with failgraph enabled", usage="%(prog)s [-h] -- COMMAND [ARGUMENT ...]"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,11 +20,12 @@ from opentelemetry.exporter.otlp.json.file import FileSpanExporter
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 import failgraph
-from failgraph.demo.fleet import LIFELINE, SOCKET, TRACES, url_variable
+from failgraph.demo.fleet import EXPORT, LIFELINE, SOCKET, TRACES, url_variable
+from failgraph.exporting import exporter, target
 from failgraph.instrumentation.attach import attach
 
 Body = dict[str, Any]
@@ -43,9 +45,33 @@ def begin(service: str) -> None:
     attach("the demo")
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(os.environ[TRACES])))
+    if EXPORT in os.environ:
+        # What it says of each try would stand between the demo's lines; the demo says what did not arrive.
+        logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
+        provider.add_span_processor(BatchSpanProcessor(_Noting(exporter(target(os.environ)), os.environ[EXPORT])))
     trace.set_tracer_provider(provider)
     HTTPXClientInstrumentor().instrument()
     threading.Thread(target=_end_with_parent, name="lifeline", daemon=True).start()
+
+
+class _Noting(SpanExporter):
+    """An exporter that notes in a file how many spans did not arrive."""
+
+    def __init__(self, exporter: SpanExporter, path: str) -> None:
+        self._exporter = exporter
+        self._path = path
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Export, and note it where that fails."""
+        result = self._exporter.export(spans)
+        if result is not SpanExportResult.SUCCESS:
+            with open(self._path, "a") as file:
+                file.write(f"{len(spans)}\n")
+        return result
+
+    def shutdown(self) -> None:
+        """End the exporter."""
+        self._exporter.shutdown()
 
 
 def demo_has_ended() -> bool:

@@ -22,6 +22,9 @@ LIFELINE = "DEMO_LIFELINE"
 TRACES = "DEMO_TRACES"
 """The file that a process writes its spans to."""
 
+EXPORT = "DEMO_EXPORT"
+"""The file that a process notes what it could not export in; set where the traces go to an endpoint."""
+
 _STOP_S = 8.0
 """How long the processes may take to end, all together, before they are killed."""
 
@@ -32,8 +35,10 @@ def url_variable(server: str) -> str:
 
 
 @contextmanager
-def fleet(folder: str) -> Iterator[subprocess.Popen[str]]:
+def fleet(folder: str, *, exports: bool) -> Iterator[subprocess.Popen[str]]:
     """The fleet, each process with a file of its own for its spans in `folder`; gives the collector, which ends first.
+
+    With `exports` they also send them where the environment says.
 
     The ports are taken before anybody is told of them, so none can be taken away, and a request waits until its server
     has started. Each process holds one end of a pipe, of which this one has the other: it ends with us in any case.
@@ -48,12 +53,20 @@ def fleet(folder: str) -> Iterator[subprocess.Popen[str]]:
             for name in (*SERVERS, COLLECTOR):
                 listener = listeners.get(name)
                 fds = {LIFELINE: lifeline, **({} if listener is None else {SOCKET: listener.fileno()})}
-                processes.append(_start(name, folder, known, fds))
+                processes.append(_start(name, folder, {**known, **_export(folder, name, exports)}, fds))
         yield processes[-1]
     finally:
         # First, for a process that was being started when Ctrl-C came, and is not on the list.
         os.close(ours)
         _end(processes)
+
+
+def _export(folder: str, name: str, exports: bool) -> dict[str, str]:
+    """What tells a process to export."""
+    if not exports:
+        return {}
+    own = {key: value for key, value in os.environ.items() if key.startswith("OTEL_EXPORTER_OTLP_")}
+    return {"OTEL_EXPORTER_OTLP_TIMEOUT": "5", **own, EXPORT: os.path.join(folder, f"{name}.refused")}
 
 
 def _url(listener: socket.socket) -> str:

@@ -43,6 +43,7 @@ TARGETS: Final[Mapping[str, tuple[_Target, ...]]] = {
 """What is wrapped, by the module that has to be there."""
 
 _hooks: dict[tuple[str, str, str], _Hook] = {}
+_missing: dict[str, str] = {}
 
 
 class _Hook:
@@ -90,11 +91,22 @@ def put_on(module: str) -> None:
             if key in _hooks and _hooks[key].owner is owner:
                 continue  # another one is there after a reload
             if not isinstance(owner, type) or target.method not in vars(owner):
-                count("hook_missing")
-                logger.debug("failgraph: there is no %s.%s.%s to hook", *key)
+                _note_missing(".".join(filter(None, key)))
                 continue
             _hooks[key] = _Hook(owner, target.method, target.wrapper)
             logger.debug("failgraph: hooked %s.%s.%s", *key)
+
+
+def _note_missing(name: str) -> None:
+    if name not in _missing:
+        count("hook_missing")
+        logger.debug("failgraph: there is no %s to hook", name)
+    _missing[name] = "not there"
+
+
+def missing() -> Mapping[str, str]:
+    """What was to be hooked in the modules that are loaded, and is not, by its full name: why."""
+    return dict(_missing)
 
 
 def take_off() -> None:
@@ -102,3 +114,4 @@ def take_off() -> None:
     for hook in _hooks.values():
         hook.remove()
     _hooks.clear()
+    _missing.clear()

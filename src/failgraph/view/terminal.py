@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from failgraph.view.picture import Line, Picture
@@ -93,3 +93,12 @@ def progress_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
         yield told
     finally:
         progress.stop()
+
+
+@contextmanager
+def count_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """What a backend is told by: how many traces of how many; 0 of 0 while they are searched for."""
+    columns_ = (TextColumn("asking"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns_, console=console, transient=True) as progress:
+        task = progress.add_task("asking", total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of or None)

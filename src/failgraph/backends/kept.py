@@ -1,0 +1,41 @@
+"""The traces that a backend gave, one after the other in a file for each form, so that few files are open."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from typing import IO, cast
+
+from failgraph.backends.client import Answer
+
+
+class Kept:
+    """Traces for `read_parts`, until it is closed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._files: dict[bool, IO[bytes]] = {}
+        self.size = 0
+        """Bytes of all."""
+
+    def close(self) -> None:
+        """Give them up."""
+        for file in self._files.values():
+            file.close()
+
+    def add(self, answer: Answer) -> None:
+        """Keep a trace."""
+        if answer.is_json not in self._files:
+            self._files[answer.is_json] = cast("IO[bytes]", tempfile.TemporaryFile(prefix="failgraph-"))  # noqa: SIM115
+        file = self._files[answer.is_json]
+        answer.file.seek(0)
+        shutil.copyfileobj(answer.file, file)
+        if answer.is_json:
+            file.write(b"\n")  # the next document stands on a line of its own
+        self.size += answer.size
+
+    def parts(self) -> list[tuple[str, IO[bytes]]]:
+        """All of them, as `read_parts` takes them."""
+        for file in self._files.values():
+            file.flush()
+        return [(self._name, file) for file in self._files.values()]

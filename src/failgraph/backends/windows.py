@@ -1,0 +1,48 @@
+"""The newest traces that a search finds, where each of its answers is limited and none need be in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+
+class Page(NamedTuple):
+    """What a search of one window of time gave."""
+
+    starts: Mapping[str, int]
+    """Trace id to start in ns since the epoch; 0 where unknown."""
+    full: bool
+    """Whether there may be more: the answer was as long as it may be."""
+
+
+class Found(NamedTuple):
+    """The newest traces of a search."""
+
+    trace_ids: list[str]
+    """Newest first."""
+    more: bool
+    """Whether there are older ones that were left out."""
+    crowded: bool
+    """Whether a window that is not divided any more holds more than an answer can."""
+
+
+def newest(search: Callable[[int, int], Page], since: int, until: int, limit: int, smallest: int) -> Found:
+    """The newest `limit` traces between two times in ns, newest windows first.
+
+    A window whose answer is full is searched again in two halves, down to `smallest` ns; so nothing is passed over
+    whatever the order of the answers.
+    """
+    pending = [(since, until)]
+    starts: dict[str, int] = {}
+    crowded = False
+    while pending and len(starts) < limit:
+        start, end = pending.pop()
+        page = search(start, end)
+        if page.full and end - start > smallest:
+            middle = (start + end) // 2
+            pending += [(start, middle), (middle, end)]
+            continue
+        crowded |= page.full
+        starts.update(page.starts)
+    ordered = sorted(starts, key=lambda trace_id: (-starts[trace_id], trace_id))
+    return Found(ordered[:limit], bool(pending) or len(ordered) > limit, crowded)

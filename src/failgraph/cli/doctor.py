@@ -1,0 +1,69 @@
+"""The command `doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from failgraph.backends import address_of, read_backend
+from failgraph.cli.codes import DONE, FINDING
+from failgraph.cli.output import print_lines
+from failgraph.diagnostics import logger
+from failgraph.readers import Reading, read
+from failgraph.readers.query import Query
+from failgraph.settings import current
+from failgraph.view.picture import Line, Part
+
+if TYPE_CHECKING:
+    from failgraph.doctor import Ask, Check
+
+_ROLES = {"ok": "quiet", "note": "lost", "problem": "own"}
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Look at everything, and say it as it is found. Raises SourceError where the backend's name is none."""
+    from failgraph.doctor import checks  # which brings OpenTelemetry's SDK along
+
+    ask = None if arguments.source is None else _ask(arguments.source)
+    states = set()
+    # What failgraph would log is among the checks.
+    logger.addHandler(logging.NullHandler())
+
+    def seen() -> Iterator[Check]:
+        for check in checks(os.environ, arguments.source, ask):
+            states.add(check.state)
+            yield check
+            sys.stdout.flush()
+
+    if arguments.json:
+        for check in seen():
+            print(json.dumps(check._asdict()))
+    else:
+        print_lines(_lines(seen()))
+    return FINDING if "problem" in states else DONE
+
+
+def _lines(found: Iterator[Check]) -> Iterator[Line]:
+    part = None
+    for check in found:
+        if check.part != part:
+            part = check.part
+            yield [Part(part, "name")]
+        yield [Part(f"  {check.state:<9}", _ROLES[check.state]), Part(check.text)]
+
+
+def _ask(source: str) -> Ask:
+    """What reads a trace back from `source`, which may also be the file that a Collector writes."""
+    address = address_of(source, current(), os.path.exists)
+
+    def ask(trace_id: str) -> Reading:
+        if address is None:
+            return read(source)
+        return read_backend(address._replace(trace_id=trace_id), Query(), current())[0]
+
+    return ask

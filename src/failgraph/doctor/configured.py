@@ -1,0 +1,74 @@
+"""Each setting in force and where it came from, and what of OpenTelemetry's own settings loses failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from failgraph.doctor.check import Check
+from failgraph.settings import Settings, from_env
+from failgraph.settings.names import (
+    JAEGER_HEADERS,
+    NAMES,
+    PEER_TOKEN,
+    PREFIX,
+    REASON,
+    REDACT_PATTERNS,
+    TEMPO_HEADERS,
+)
+from failgraph.view import neutral
+
+PART = "settings"
+_SECRET = frozenset({PEER_TOKEN, JAEGER_HEADERS, TEMPO_HEADERS, REDACT_PATTERNS})
+_DROPPING = {
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "longer texts are split; a limit shorter than an id leaves ids out of reports",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": "a limit shorter than an id leaves ids out of reports",
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "a hop's report is left out where it does not fit",
+    "OTEL_ATTRIBUTE_COUNT_LIMIT": "fields of a failure beyond that are dropped",
+    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT": "fields of a failure beyond that are dropped",
+    "OTEL_SPAN_EVENT_COUNT_LIMIT": "failures beyond that go to spans of their own",
+}
+
+
+def configured(environ: Mapping[str, str]) -> Iterator[Check]:
+    """The settings of failgraph, all of them, then those of OpenTelemetry's that it depends on, where they are set."""
+    settings, problems = from_env(environ)
+    if settings.redact_fault is not None:
+        problems.append(f"{settings.redact_fault}; until it is mended every text is hidden")
+    yield from (Check(PART, "problem", problem) for problem in problems)
+    for name in NAMES:
+        yield Check(PART, "ok", f"{name}={_value(settings, name)} ({_source(environ, name)})")
+    if environ.get("OTEL_CONFIG_FILE"):
+        text = "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent"
+        yield Check(PART, "note", text)
+    yield from _opentelemetry(environ)
+
+
+def _source(environ: Mapping[str, str], name: str) -> str:
+    return "from the environment" if environ.get(name, "").strip() else "default"
+
+
+def _value(settings: Settings, name: str) -> str:
+    value = getattr(settings, name.removeprefix(PREFIX).lower())
+    if name in _SECRET:
+        return "set, not shown" if value else "unset"
+    if isinstance(value, bool):
+        yes, no = ("on", "off") if name == REASON else ("true", "false")
+        return yes if value else no
+    if isinstance(value, tuple):
+        return neutral(",".join(value)) if value else "unset"
+    return "unset" if value is None else neutral(str(getattr(value, "value", value)))
+
+
+def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
+    said = {name: neutral(environ[name].strip(), 80) for name in environ if name.startswith("OTEL_")}
+    if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        yield Check(PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures")
+    if said.get("OTEL_TRACES_EXPORTER", "").lower() == "none":
+        yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
+    sampler = said.get("OTEL_TRACES_SAMPLER", "")
+    if sampler and not sampler.endswith("always_on"):
+        text = f"OTEL_TRACES_SAMPLER={sampler}: what fails in a trace that is not sampled is in no trace"
+        yield Check(PART, "problem" if sampler.endswith("always_off") else "note", text)
+    for name, what in _DROPPING.items():
+        if said.get(name):
+            yield Check(PART, "note", f"{name}={said[name]}: {what}")

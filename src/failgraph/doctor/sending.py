@@ -1,0 +1,111 @@
+"""A marked failure graph through the configured exporter, and back from a backend: what is lost, and where."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+
+from failgraph.doctor.check import Check
+from failgraph.doctor.difference import of_reports, of_traces
+from failgraph.doctor.marked import marked
+from failgraph.errors import SourceError
+from failgraph.exporting import Target, exporter
+from failgraph.readers import Reading, Trace
+from failgraph.view.neutral import shown
+
+PART = "round trip"
+ASK_S = 20.0
+"""How long a backend may take until it gives what was sent."""
+_EXPORT_S = 15.0
+_PAUSE_S = 0.5
+
+Ask = Callable[[str], Reading]
+"""Gives what the backend has of a trace, by its id. Raises SourceError."""
+
+
+def round_trip(where: Target, backend: str | None, ask: Ask | None) -> Iterator[Check]:
+    """Send the graph, ask `backend` for it where there is one, and say what each part of the way has changed."""
+    graph = marked()
+    if graph.trace is None:
+        yield Check(PART, "problem", "nothing was recorded; the settings above say why")
+        return
+    lost = list(of_reports(graph.report, graph.trace.report))
+    yield from _part("in this process, between `record` and the exporter", lost)
+    refused = _export(where, graph.spans)
+    if refused is not None:
+        yield Check(PART, "problem", f"the exporter to {where.address} failed: {refused}")
+        return
+    yield Check(PART, "ok", f"sent trace {graph.trace.trace_id} to {where.address} by {where.protocol}")
+    if ask is None:
+        yield Check(PART, "note", "not read back: name the backend, as in `failgraph doctor jaeger`")
+        return
+    try:
+        back = _asked(ask, graph.trace)
+    except SourceError as error:
+        yield Check(PART, "problem", shown(str(error), 500))
+        return
+    if back is None:
+        text = f"{backend} did not have the trace within {ASK_S:g} s: does what listens at {where.address} send to it?"
+        yield Check(PART, "problem", text)
+        return
+    yield from _part(f"between the exporter and {backend}", list(of_traces(graph.trace, back)))
+
+
+def _part(where: str, lost: Sequence[str]) -> Iterator[Check]:
+    if not lost:
+        yield Check(PART, "ok", f"nothing was lost {where}")
+    for each in lost:
+        yield Check(PART, "problem", f"lost {where}: {each}")
+
+
+def _export(where: Target, spans: Sequence[ReadableSpan]) -> str | None:
+    """Export once; what the exporter says where that fails. It may try again for longer than anybody wants to wait."""
+    done: list[str | None] = []
+    with _heard("opentelemetry.exporter") as lines:
+
+        def work() -> None:
+            try:
+                result = exporter(where).export(spans)
+                done.append(None if result is SpanExportResult.SUCCESS else "it was refused")
+            except Exception as error:  # noqa: BLE001 - an exporter may raise anything; that is what is to be found out
+                done.append(f"{type(error).__name__}: {error}")
+
+        worker = threading.Thread(target=work, name="failgraph-doctor", daemon=True)
+        worker.start()
+        worker.join(_EXPORT_S)
+    failed = done[0] if done else f"no answer within {_EXPORT_S:g} s"
+    return None if failed is None else shown("; ".join([failed, *lines[-1:]]), 500)
+
+
+@contextmanager
+def _heard(name: str) -> Iterator[list[str]]:
+    """What a logger says meanwhile, instead of what it would print."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger(name)
+    before, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
+
+
+def _asked(ask: Ask, sent: Trace) -> Trace | None:
+    """The trace as the backend has it, as soon as that is all of it, or when it has had time enough."""
+    until = time.monotonic() + ASK_S
+    back = None
+    while True:
+        found = [trace for trace in ask(sent.trace_id).traces if trace.trace_id == sent.trace_id]
+        back = found[0] if found else back
+        if (found and not any(of_traces(sent, found[0]))) or time.monotonic() > until:
+            return back
+        time.sleep(_PAUSE_S)

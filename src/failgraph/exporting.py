@@ -1,0 +1,72 @@
+"""OpenTelemetry's own OTLP exporter of traces, as the environment configures it.
+
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/: the variables for traces go before those for all signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from failgraph.errors import ConfigError
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+GRPC: Final = "grpc"
+HTTP: Final = "http/protobuf"
+_HTTP_PORT = 4318
+
+
+class Target(NamedTuple):
+    """Where traces go."""
+
+    protocol: str
+    """`grpc` or `http/protobuf`."""
+    host: str
+    port: int
+    named_by: str | None
+    """The variable that names it; None where OpenTelemetry's default does."""
+
+    @property
+    def address(self) -> str:
+        """Host and port, as people write them; nothing of what else the endpoint may hold."""
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+def target(environ: Mapping[str, str]) -> Target:
+    """Where `environ` sends traces. Raises ConfigError where it names what cannot be an endpoint or a protocol.
+
+    Without a protocol a port of 4318 means HTTP and any other gRPC, which is the default of OpenTelemetry's start-up.
+    """
+    named_by = next((name for name in ENDPOINTS if environ.get(name, "").strip()), None)
+    value = environ[named_by].strip() if named_by else ""
+    chosen_by = next((name for name in PROTOCOLS if environ.get(name, "").strip()), None)
+    protocol = environ[chosen_by].strip() if chosen_by else None
+    if protocol not in (None, GRPC, HTTP):
+        raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
+    try:
+        url = urlsplit(value if "://" in value else f"//{value or 'localhost'}")
+        host, port = url.hostname, url.port
+    except ValueError:
+        host = port = None
+    if host is None:
+        raise ConfigError([f"{named_by} is no address such as http://localhost:4317"])
+    if protocol is None:
+        protocol = HTTP if port == _HTTP_PORT else GRPC
+    standard = (_HTTP_PORT if protocol == HTTP else 4317) if not value else 443 if url.scheme == "https" else 80
+    return Target(protocol, host, port or standard, named_by)
+
+
+def exporter(where: Target) -> SpanExporter:
+    """The exporter; it reads address, headers and certificates from the environment by itself."""
+    if where.protocol == HTTP:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as OverHTTP
+
+        return OverHTTP()
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as OverGRPC
+
+    return OverGRPC()

@@ -1,0 +1,181 @@
+"""What is given as SOURCE, to a backend, an address and a trace; and what is sent along to where."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+from failgraph.backends.address import Address, address_of, headers_for, is_loopback, shown
+from failgraph.errors import SourceError
+from failgraph.settings import Settings
+
+ID = "0af7651916cd43dd8448eb211c80319c"
+HALF = "8448eb211c80319c"
+SETTINGS = Settings(jaeger_url="https://jaeger.example/jaeger", tempo_url="http://tempo.example:3200")
+
+
+def address(source: str, *files: str, settings: Settings = SETTINGS) -> Address | None:
+    return address_of(source, settings, files.__contains__)
+
+
+def explore(query: object, kind: str = "tempo", **others: object) -> str:
+    pane = {"datasource": "P1", "queries": [{"datasource": {"type": kind, "uid": "P1"}, "query": query, **others}]}
+    panes = json.dumps({"abc": {**pane, "range": {"from": "now-1h", "to": "now"}}})
+    return f"https://grafana.example/explore?schemaVersion=1&panes={quote(panes)}&orgId=1"
+
+
+def left(value: object) -> str:
+    return f"https://grafana.example/grafana/explore?orgId=1&left={quote(json.dumps(value))}"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("jaeger", Address("jaeger", "https://jaeger.example/jaeger")),
+        ("tempo", Address("tempo", "http://tempo.example:3200")),
+        ("http://host:16686", Address(None, "http://host:16686")),
+        ("http://host:16686/", Address(None, "http://host:16686")),
+        ("http://HOST:16686/Jaeger/?x=y#z", Address(None, "http://host:16686/Jaeger")),
+        ("http://[::1]:16686", Address(None, "http://[::1]:16686")),
+        ("https://jaeger.example/jaeger/", Address("jaeger", "https://jaeger.example/jaeger")),
+        ("http://tempo.example:3200", Address("tempo", "http://tempo.example:3200")),
+        (
+            "https://grafana.example/api/datasources/proxy/uid/P1",
+            Address(None, "https://grafana.example/api/datasources/proxy/uid/P1"),
+        ),
+        (f"http://host:16686/trace/{ID}", Address("jaeger", "http://host:16686", ID)),
+        (f"http://host:16686/trace/{ID}?uiFind={HALF}", Address("jaeger", "http://host:16686", ID)),
+        (f"http://host:16686/trace/{HALF}/", Address("jaeger", "http://host:16686", "0" * 16 + HALF)),
+        (f"http://host/jaeger/ui/trace/{ID.upper()}", Address("jaeger", "http://host/jaeger/ui", ID)),
+        ("http://host:16686/search?service=judge", Address("jaeger", "http://host:16686")),
+        (f"http://host:16686/api/v3/traces/{ID}", Address("jaeger", "http://host:16686", ID)),
+        (f"http://host:3200/tempo/api/v2/traces/{ID}", Address("tempo", "http://host:3200/tempo", ID)),
+        (f"http://host:3200/api/traces/{ID}", Address(None, "http://host:3200", ID)),
+        (explore(ID), Address("tempo", "http://tempo.example:3200", ID)),
+        (explore(f" {ID} ", queryType="traceql"), Address("tempo", "http://tempo.example:3200", ID)),
+        (explore(HALF), Address("tempo", "http://tempo.example:3200", "0" * 16 + HALF)),
+        (explore(ID, kind="jaeger"), Address("jaeger", "https://jaeger.example/jaeger", ID)),
+        (
+            left({"datasource": "Tempo", "queries": [{"query": ID, "queryType": "traceId"}]}),
+            Address("tempo", "http://tempo.example:3200", ID),
+        ),
+        (left(["now-1h", "now", "Tempo", {"query": ID}]), Address("tempo", "http://tempo.example:3200", ID)),
+        (
+            f"https://grafana.example/a/grafana-exploretraces-app/explore?traceId={ID}&spanId={HALF}&var-ds=P1",
+            Address("tempo", "http://tempo.example:3200", ID),
+        ),
+        (
+            f"https://grafana.example/grafana/a/grafana-exploretraces-app/explore/trace?traceID={ID}",
+            Address("tempo", "http://tempo.example:3200", ID),
+        ),
+        ("-", None),
+        ("./jaeger", None),
+        ("traces/of/yesterday.jsonl", None),
+    ],
+)
+def test_a_source_is_told_by_how_it_is_written(source, expected):
+    """Names of backends, base addresses, and pages of Jaeger and Grafana; anything with a slash may be a path."""
+    assert address(source) == expected
+
+
+def test_a_file_wins():
+    """Whatever it is called."""
+    for name in ("jaeger", "tempo", "http://host:16686"):
+        assert address(name, name) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("jeager", "jeager is no file that is there; give a file, - for standard input, jaeger, tempo, or an address"),
+        ("", "an empty text is no file"),
+        ("localhost:16686", "did you mean http://localhost:16686?"),
+        ("ftp://host/x", "ftp://host/x is no address that begins with http:// or https://"),
+        ("http://", "no address such as http://localhost:16686"),
+        ("http://host:99999", "no address such as http://localhost:16686"),
+        ("http://[::1", "no address such as http://localhost:16686"),
+        ("http://ho st/", "no address such as http://localhost:16686"),
+        ("http://good.example\\@evil.example/", "holds a user name or a password"),
+        ("http://good.example\\evil.example/", "no address such as http://localhost:16686"),
+        ("http://häst/", "no address such as http://localhost:16686"),
+        ("http://host/a b", "no address such as http://localhost:16686"),
+        ("http://host/ä", "characters in its path that belong percent-encoded"),
+        ("https://user:hunter22secret@host/", "holds a user name or a password"),
+        ("https://hunter22secret@host/trace/" + ID, "holds a user name or a password"),
+        ("http://host/trace/nonsense", "nonsense in the address is no trace id of 16 or 32 hex digits"),
+        (f"http://host/trace/{ID}...{HALF}", "is no trace id of 16 or 32 hex digits"),
+        (f"http://host/trace/{ID}0", "is no trace id of 16 or 32 hex digits"),
+        ("https://grafana.example/explore", "names no trace; open one trace there"),
+        (explore('{ status = error && .token = "hunter22secret" }'), "names no trace"),
+        (explore(ID) + "&traceId=" + "f" * 32, "names 2 traces"),
+        ("https://grafana.example/explore?panes={nonsense", "names no trace"),
+        ("https://grafana.example/explore?panes=" + "[" * 50_000, "names no trace"),
+        ("https://grafana.example/explore?" + "a=b&" * 500, "names no trace"),
+    ],
+)
+def test_what_is_no_source_is_refused(source, words):
+    """In one line that says what to do, and shows no password."""
+    with pytest.raises(SourceError) as caught:
+        address(source)
+    assert words in str(caught.value)
+    assert "hunter22secret" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+def test_an_address_of_both_is_asked():
+    """One gateway for two backends: the address does not say which is meant."""
+    both = Settings(jaeger_url="http://host:80", tempo_url="http://host:80/")
+    assert address("http://host:80", settings=both) == Address(None, "http://host:80")
+
+
+@pytest.mark.parametrize(
+    ("base", "sent"),
+    [
+        ("https://jaeger.example/jaeger", True),
+        ("https://jaeger.example:443/elsewhere", True),
+        ("https://JAEGER.example", True),
+        ("https://jaeger.example:8443", False),
+        ("http://jaeger.example:443", False),
+        ("https://jaeger.example.evil.example", False),
+        ("https://evil.example/jaeger.example", False),
+        ("https://localhost", False),
+    ],
+)
+def test_headers_go_to_their_origin_only(base, sent):
+    """Scheme, host and port are those of the setting; those of the other backend are not sent at all."""
+    settings = Settings(
+        jaeger_url="https://jaeger.example/jaeger",
+        jaeger_headers=(("authorization", "Bearer hunter22secret"),),
+        tempo_headers=(("authorization", "other"),),
+    )
+    assert bool(headers_for("jaeger", base, settings)) is sent
+    assert headers_for("tempo", base, settings) == ()
+
+
+def test_nothing_is_sent_in_the_clear_to_another_machine():
+    """Plain http is for loopback; the error names the setting and not what it holds."""
+    held = (("authorization", "Bearer hunter22secret"),)
+    settings = Settings(jaeger_url="http://jaeger.example", jaeger_headers=held)
+    with pytest.raises(SourceError, match="FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger") as caught:
+        headers_for("jaeger", "http://jaeger.example/x", settings)
+    assert "hunter22secret" not in str(caught.value)
+    for url in ("http://localhost:1", "http://127.8.9.1:1", "http://[::1]:1"):
+        assert headers_for("jaeger", url, Settings(jaeger_url=url, jaeger_headers=held)) == held
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost.example", "127.0.0.1.example", "128.0.0.1", "0.0.0.0", "10.0.0.1", "[::2]"]
+)
+def test_loopback_is_told_by_the_whole_name(host):
+    """No name of another machine passes for this one."""
+    assert not is_loopback(f"http://{host}:1")
+
+
+def test_an_address_is_shown_without_what_may_be_secret():
+    """Neither user nor query nor fragment."""
+    assert shown("https://u:hunter22secret@host:1/p?token=hunter22secret#hunter22secret") == "https://host:1/p"
+    assert shown("http://[::1]:5/x") == "http://[::1]:5/x"
+    assert shown("http://[nonsense") == "an address that is none"

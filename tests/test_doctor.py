@@ -1,0 +1,246 @@
+"""`doctor`: what is set, attached and reached, and what of a failure is lost on the way to a backend and back."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from failgraph import FailureReport
+from failgraph.doctor import checks
+from failgraph.doctor.difference import of_reports
+from failgraph.doctor.marked import marked
+from failgraph.errors import SourceError
+from failgraph.readers import Reading, read_parts
+from failgraph.settings import current
+from failgraph.settings.names import NAMES
+from otlp_server import Receiver
+
+SECRETS = {
+    "FAILGRAPH_PEER_TOKEN": "sesame-token",
+    "FAILGRAPH_JAEGER_HEADERS": "authorization=sesame",
+    "FAILGRAPH_TEMPO_HEADERS": "x=sesame",
+    "FAILGRAPH_REDACT_PATTERNS": "sesame",
+}
+
+
+@pytest.fixture
+def environ(monkeypatch):
+    """Set the environment of this process, which exporters and limits are read from; what is set, for `checks`."""
+    for name in [name for name in os.environ if name.startswith(("OTEL_", "FAILGRAPH_"))]:
+        monkeypatch.delenv(name)
+    # Whatever listens at the default endpoint is not the tests' to send to.
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+
+    def setting(**values):
+        for name, value in values.items():
+            monkeypatch.setenv(name, value)
+        current.cache_clear()
+        return dict(os.environ)
+
+    yield setting
+    monkeypatch.undo()
+    current.cache_clear()
+
+
+def sends_to(receiver, **more):
+    return {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", **more}
+
+
+def arrived(receiver):
+    """Asks a backend that has what the receiver got."""
+    return lambda _: read_parts([("it", io.BytesIO(receiver.text()))])
+
+
+def found(all_checks, part, state):
+    return [check.text for check in all_checks if (check.part, check.state) == (part, state)]
+
+
+def test_what_comes_back_whole_is_no_problem(environ):
+    """With a backend that gives what was sent nothing is lost, in this process or on the way."""
+    with Receiver() as receiver:
+        seen = list(checks(environ(**sends_to(receiver)), "it", arrived(receiver)))
+    assert [check for check in seen if check.state == "problem"] == []
+    assert found(seen, "round trip", "ok")[-1] == "nothing was lost between the exporter and it"
+
+
+def test_the_marked_graph_has_every_field():
+    """Of an event, of both details and of a foreign error no field is absent in all of the graph."""
+    report = marked().report
+    dumped = [event.model_dump(mode="json") for event in report.events.values()]
+    assert {key for event in dumped for key in event} == set(type(next(iter(report.events.values()))).model_fields)
+    for event in report.events.values():
+        for part in (event.details, event.foreign_error):
+            assert part is None or set(part.model_dump()) == set(type(part).model_fields)
+    assert [event.boundary.value for event in report.events.values()] == ["model", "sandbox", "agent"]
+    assert any(len(event.failure_reason.encode()) > 2048 for event in report.events.values())
+
+
+FIELDS = [
+    (key, name, path)
+    for key, event in enumerate(marked().report.events.values())
+    for name, value in event.model_dump(mode="json").items()
+    if name not in ("event_id", "boundary", "cause_id")
+    for path in (value if isinstance(value, dict) else [None])
+]
+
+
+@pytest.mark.parametrize(("number", "name", "path"), FIELDS)
+def test_each_field_that_differs_is_named_alone(number, name, path):
+    """A field that is another one, or absent, gives one line with its name and its failure."""
+    here = marked().report
+    documents = here.model_dump(mode="json")
+    event = list(documents["events"].values())[number]
+    holder, key = (event, name) if path is None else (event[name], path)
+    before = holder[key]
+    holder[key] = {"agent": "seed", "": "x"}.get(before, before[:-1]) if isinstance(before, str) else not before
+    if key == "http_status":
+        holder[key] = 500
+    (line,) = of_reports(here, FailureReport.model_validate(documents))
+    assert line.startswith(f"{name if path is None else f'{name}.{path}'} of {event['boundary']} ")
+
+
+def test_texts_that_a_backend_cut_are_named_with_their_sizes(environ):
+    """A backend that cuts like Tempo, and has no arrays, is told by field and by bytes, between the exporter and it."""
+
+    def cut(_):
+        reading = arrived(receiver)(_)
+        (trace,) = reading.traces
+        events = dict(trace.report.events)
+        key, model = next(iter(events.items()))
+        events[key] = model.model_copy(update={"failure_reason": model.failure_reason[:1000]})
+        object.__setattr__(trace, "report", FailureReport(events=events, failure_id=trace.report.failure_id))
+        return reading
+
+    with Receiver() as receiver, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("failgraph.doctor.sending.ASK_S", 0)
+        seen = list(checks(environ(**sends_to(receiver)), "it", cut))
+    (said,) = found(seen, "round trip", "problem")
+    assert said.startswith("lost between the exporter and it: failure_reason of model provider_unavailable: ")
+    assert re.search(r": 2\d{3} bytes before, 1\d{3} after$", said)
+
+
+def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
+    """What the SDK's own limits drop is lost in this process, and not counted again on the way to the backend."""
+    with Receiver() as receiver:
+        limited = environ(**sends_to(receiver, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT="6"))
+        seen = list(checks(limited, "it", arrived(receiver)))
+    problems = found(seen, "round trip", "problem")
+    assert problems
+    assert all(text.startswith("lost in this process, between `record` and the exporter: ") for text in problems)
+    assert any(text.startswith("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT=6: ") for text in found(seen, "settings", "note"))
+
+
+def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
+    """Where the trace does not arrive, or the backend cannot be asked, that is the problem."""
+    monkeypatch.setattr("failgraph.doctor.sending.ASK_S", 0)
+
+    def down(_):
+        raise SourceError("it is down")
+
+    with Receiver() as receiver:
+        here = environ(**sends_to(receiver))
+        nothing = found(checks(here, "it", lambda _: Reading([], {}, {}, ())), "round trip", "problem")
+        assert nothing[0].startswith("it did not have the trace within ")
+        assert found(checks(here, "it", down), "round trip", "problem") == ["it is down"]
+
+
+def test_an_exporter_that_is_refused_is_said_in_its_words(environ):
+    """A collector that answers 400: the exporter's own line, on stdout as a check and nowhere else."""
+    with Receiver(status=400) as receiver:
+        (said,) = found(checks(environ(**sends_to(receiver)), None, None), "round trip", "problem")
+    assert said.startswith("the exporter to 127.0.0.1:")
+    assert "400" in said
+
+
+def test_nothing_is_sent_where_nobody_listens(environ):
+    """A closed port is a problem of the endpoint; no exporter is made to wait for it."""
+    here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
+    seen = list(checks(here, None, None))
+    assert found(seen, "endpoint", "problem")[0].startswith("127.0.0.1:1 by grpc (from OTEL_EXPORTER_OTLP_ENDPOINT)")
+    assert "round trip" not in {check.part for check in seen}
+
+
+def test_a_protocol_that_the_command_would_not_take_is_said(environ):
+    """Port 4318 without a protocol works here, and not under opentelemetry-instrument, which takes gRPC."""
+    here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
+    assert any(
+        "sends gRPC where no protocol is named" in text
+        for text in found(checks(here, None, None), "endpoint", "problem")
+    )
+
+
+def test_switched_off_is_a_problem(environ):
+    """With FAILGRAPH_ENABLED=false nothing would be attached, nothing is recorded, and both are said."""
+    with Receiver() as receiver:
+        seen = list(checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false")), None, None))
+    assert found(seen, "attachment", "problem") == ["FAILGRAPH_ENABLED=false: nothing is attached and nothing recorded"]
+    assert found(seen, "round trip", "problem") == ["nothing was recorded; the settings above say why"]
+
+
+def test_every_setting_is_there_with_its_source_and_no_secret(environ):
+    """Each setting with its value and where that came from; of a secret only that there is one."""
+    here = environ(FAILGRAPH_LINKS="all", **SECRETS)
+    texts = found(checks(here, None, None), "settings", "ok")
+    assert [text.split("=")[0] for text in texts] == list(NAMES)
+    assert "FAILGRAPH_LINKS=all (from the environment)" in texts
+    assert "FAILGRAPH_REASON=on (default)" in texts
+    assert {f"{name}=set, not shown (from the environment)" for name in SECRETS} <= set(texts)
+    assert "sesame" not in repr(list(checks(here, None, None)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "state"),
+    [
+        ("OTEL_SDK_DISABLED", "true", "problem"),
+        ("OTEL_TRACES_EXPORTER", "none", "problem"),
+        ("OTEL_TRACES_SAMPLER", "always_off", "problem"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio", "note"),
+        ("FAILGRAPH_LINKS", "sideways", "problem"),
+        ("FAILGRAPH_REDACT_WITH", "no function", "problem"),
+    ],
+)
+def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
+    """What makes failures vanish, or cannot be used, is a problem or a note that begins with its variable."""
+    assert any(text.startswith(name) for text in found(checks(environ(**{name: value}), None, None), "settings", state))
+
+
+def test_what_is_installed_is_attached_to_and_nothing_stays_attached(environ):
+    """Each package with hooks is named with its version, and afterwards its classes are as they were."""
+    from opentelemetry.sdk.trace import TracerProvider
+
+    before = TracerProvider.__init__
+    texts = found(checks(environ(), None, None), "attachment", "ok")
+    assert any(text.startswith("opentelemetry-sdk ") for text in texts)
+    assert TracerProvider.__init__ is before
+
+
+def test_the_command_ends_with_one_for_a_problem():
+    """`failgraph doctor` prints the checks by part, as text or JSON; its code says whether one is a problem."""
+    with Receiver() as receiver:
+        env = {**os.environ, **sends_to(receiver)}
+        good = subprocess.run([sys.executable, "-m", "failgraph", "doctor"], capture_output=True, text=True, env=env)
+        bad = subprocess.run(
+            [sys.executable, "-m", "failgraph", "doctor", "--json"],
+            capture_output=True,
+            text=True,
+            env={**env, "FAILGRAPH_LINKS": "sideways"},
+        )
+    assert (good.returncode, good.stderr) == (0, "")
+    assert [line for line in good.stdout.splitlines() if not line.startswith(" ")] == [
+        "settings",
+        "attachment",
+        "endpoint",
+        "round trip",
+    ]
+    assert (bad.returncode, bad.stderr) == (1, "")
+    rows = [json.loads(line) for line in bad.stdout.splitlines()]
+    assert {tuple(row) for row in rows} == {("part", "state", "text")}
+    assert [row["text"] for row in rows if row["state"] == "problem"] == [
+        "FAILGRAPH_LINKS='sideways' is not one of cross, all, off"
+    ]

@@ -1,0 +1,56 @@
+"""Where traces go, by OpenTelemetry's own variables."""
+
+from __future__ import annotations
+
+import pytest
+
+from failgraph.errors import ConfigError
+from failgraph.exporting import GRPC, HTTP, exporter, target
+
+GENERAL, TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, (GRPC, "localhost", 4317, None)),
+        ({PROTOCOL: HTTP}, (HTTP, "localhost", 4318, None)),
+        ({GENERAL: "http://collector:4318"}, (HTTP, "collector", 4318, GENERAL)),
+        ({GENERAL: "http://collector:4318", PROTOCOL: GRPC}, (GRPC, "collector", 4318, GENERAL)),
+        ({GENERAL: "http://a:4318", TRACES: "http://b:4317"}, (GRPC, "b", 4317, TRACES)),
+        ({GENERAL: "collector:4317"}, (GRPC, "collector", 4317, GENERAL)),
+        ({GENERAL: "https://otlp.example", PROTOCOL: HTTP}, (HTTP, "otlp.example", 443, GENERAL)),
+        ({GENERAL: "http://otlp.example", PROTOCOL: GRPC, OF_TRACES: HTTP}, (HTTP, "otlp.example", 80, GENERAL)),
+        ({GENERAL: " http://[::1]:4317/ ", TRACES: " "}, (GRPC, "::1", 4317, GENERAL)),
+    ],
+)
+def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
+    """Without a protocol a port of 4318 means HTTP, any other gRPC."""
+    assert target(environ) == expected
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({PROTOCOL: "http/json"}, "OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not one of grpc, http/protobuf"),
+        ({GENERAL: "http://:4317"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317"),
+        ({GENERAL: "http://sesame@x:99999"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317"),
+    ],
+)
+def test_what_cannot_be_used_is_named(environ, said):
+    """A protocol that the exporter lacks is shown; of an address, which may hold a password, only the variable."""
+    with pytest.raises(ConfigError) as raised:
+        target(environ)
+    assert raised.value.problems == [said]
+
+
+@pytest.mark.parametrize(("protocol", "module"), [(GRPC, "grpc"), (HTTP, "http")])
+def test_the_exporter_is_opentelemetrys_own(monkeypatch, protocol, module):
+    """It is the one that the protocol needs, and takes the endpoint from the environment as it always does."""
+    monkeypatch.setenv(GENERAL, "http://127.0.0.1:5")
+    monkeypatch.setenv(PROTOCOL, protocol)
+    made = exporter(target({GENERAL: "http://127.0.0.1:5", PROTOCOL: protocol}))
+    assert type(made).__module__.startswith(f"opentelemetry.exporter.otlp.proto.{module}.")
+    assert "127.0.0.1:5" in made._endpoint
+    made.shutdown()

@@ -1,0 +1,239 @@
+"""Tempo as a source, asked by its documented API (`tempo_stand_in`: it cannot be built here)."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, strategies as st
+
+pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+
+from failgraph import FailureBoundary
+from failgraph.backends.tempo import traceql
+from failgraph.cli import main
+from failgraph.readers import read
+from failgraph.readers.query import Query
+from http_stand_in import Reply, serving
+from otlp_file import SECOND, T0, TRACE, event, failure_span, process, reported, seen, span, write
+from tempo_stand_in import parsed, tempo_stand_in
+
+NOW = (time.time_ns() // SECOND - 600) * SECOND - T0
+"""What is added to T0 to come to ten minutes ago."""
+
+
+def ago(document, nano: int = NOW):
+    """A document of T0 moved to ten minutes ago."""
+    for resource_spans in document["resourceSpans"]:
+        for each in (each for scope in resource_spans["scopeSpans"] for each in scope["spans"]):
+            for holder in (each, *each["events"]):
+                for key in ("startTimeUnixNano", "endTimeUnixNano", "timeUnixNano"):
+                    if key in holder:
+                        holder[key] = str(int(holder[key]) + nano)
+    return document
+
+
+def failing(trace: str, start: int = 0, service: str = "gym", rollout: str | None = None, **fields):
+    attributes = reported("e", own="e") | ({"nemo.gym.rollout.id": rollout} if rollout else {})
+    happened = seen(event("e", **fields), start + 5)
+    return ago(
+        process(
+            span(1, None, happened, trace=trace, start=start, end=start + SECOND, attributes=attributes),
+            service=service,
+        )
+    )
+
+
+@pytest.fixture
+def run(setting, capsys):
+    """Run a command against a Tempo; exit code, JSON rows, what it says."""
+
+    def run_it(url: str, *command: str):
+        setting("TEMPO_URL", url)
+        code = main([*command, "--json"])
+        out, err = capsys.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return run_it
+
+
+def ids(rows) -> list[str]:
+    return [row["trace_id"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"v2": False}, {"protobuf": False}, {"v2": False, "protobuf": False}, {"prefix": "/tempo"}]
+)
+def test_one_trace(options, run, tmp_path):
+    """By its id, from either API and in either form: what a file of it gives, in each of its ways to be asked for."""
+    document = failing(TRACE)
+    _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", document)))
+    with tempo_stand_in(document, **options) as tempo:
+        url = tempo.url + options.get("prefix", "")
+        page = f"https://grafana.example/explore?left=%5B%22now%22,%22Tempo%22,%7B%22query%22:%22{TRACE}%22%7D%5D"
+        sources = ("tempo", TRACE), ("tempo", TRACE.upper()), (url, TRACE), (f"{url}/api/traces/{TRACE}",), (page,)
+        for source in sources:
+            assert run(url, "show", *source) == (0, expected, "")
+
+
+@pytest.mark.parametrize("options", [{}, {"v2": False}, {"protobuf": False}])
+def test_a_trace_that_is_not_there(options, run):
+    """v1 says 404, v2 answers 200 with nothing: one line, and exit code 3."""
+    with tempo_stand_in(failing("f" * 32), **options) as tempo:
+        said = f"failgraph: tempo does not have trace {TRACE}, or not yet; `failgraph list tempo` names some\n"
+        assert run(tempo.url, "show", "tempo", TRACE) == (3, [], said)
+        for short in ("1234", "f" * 20):
+            code, _, err = run(tempo.url, "show", "tempo", short)
+            assert (code, "whole trace id" in err) == (3, True)
+
+
+@pytest.mark.parametrize("options", [{}, {"protobuf": False}])
+def test_a_part_of_a_trace_is_said(options, run):
+    """In Tempo's words."""
+    with tempo_stand_in(failing(TRACE), part="trace exceeds max size", **options) as tempo:
+        code, (row,), err = run(tempo.url, "show", "tempo", TRACE, "--strict")
+    assert (code, err) == (1, "")
+    assert row["losses"] == [{"kind": "partial_trace", "detail": "a part only: trace exceeds max size"}]
+
+
+def test_a_trace_that_is_too_large_is_said(run):
+    """With what to do."""
+    with tempo_stand_in(failing(TRACE), v2=False, too_large=10) as tempo:
+        code, _, err = run(tempo.url, "show", "tempo", TRACE)
+    assert code == 3
+    assert err.endswith(
+        "does not give so much at once (422): trace exceeds max size (max bytes: 10); raise max_bytes_per_trace in its"
+        " overrides\n"
+    )
+
+
+def test_what_is_asked_for_is_found(run):
+    """By kind, boundary, service, rollout, any of several; failures on spans without a hop too."""
+    traces = {
+        "a" * 32: failing("a" * 32, kind="judge_failed", boundary="resources_server", service="judge", rollout="r-1"),
+        "b" * 32: failing("b" * 32, SECOND, kind='a "quoted" \\ kind\n', boundary="sandbox", rollout='r"2'),
+        "c" * 32: ago(process(span(1, None, start=5, trace="c" * 32))),
+        "d" * 32: ago(
+            process(
+                span(1, None, trace="d" * 32),
+                failure_span(
+                    2, 1, seen(event("x", kind="late", boundary="model"), 9), trace="d" * 32, start=2 * SECOND
+                ),
+                service="script",
+            )
+        ),
+    }
+    a, b, _, d = traces
+    with tempo_stand_in(*traces.values()) as tempo:
+        for options, expected in [
+            ([], {a, b, d}),
+            (["--kind", "judge_failed"], {a}),
+            (["--kind", 'a "quoted" \\ kind\n'], {b}),
+            (["--kind", "judge_failed", "--kind", "late"], {a, d}),
+            (["--kind", "judge_failed", "--boundary", "sandbox"], set()),
+            (["--kind", "judge_failed", "--boundary", "sandbox", "--boundary", "resources_server"], {a}),
+            (["--boundary", "sandbox"], {b}),
+            (["--service", "judge"], {a}),
+            (["--service", "script", "--kind", "late"], {d}),
+            (["--rollout", "r-1"], {a}),
+            (["--rollout", 'r"2', "--kind", "judge_failed"], set()),
+            (["--since", "1m"], set()),
+        ]:
+            for command in ("list", "show"):
+                code, rows, err = run(tempo.url, command, "tempo", *options)
+                assert (code, set(ids(rows))) == (0, expected), (options, err)
+
+
+def test_a_rollout_that_is_not_there(run):
+    """It is said where was looked."""
+    with tempo_stand_in(failing(TRACE)) as tempo:
+        said = "failgraph: tempo holds no span of rollout none; looked at the last hour; --since sets from when on\n"
+        assert run(tempo.url, "list", "tempo", "--rollout", "none") == (3, [], said)
+        said = "failgraph: tempo holds no span of rollout none\n"
+        assert run(tempo.url, "list", "tempo", "--rollout", "none", "--since", "1d") == (3, [], said)
+
+
+def test_all_are_found_however_many_there_are(run):
+    """More than an answer holds: the newest first, and what was left out is said."""
+    many = {f"{number:032x}": failing(f"{number:032x}", number * SECOND) for number in range(1, 251)}
+    with tempo_stand_in(*many.values()) as tempo:
+        code, rows, err = run(tempo.url, "list", "tempo", "--since", "1h", "--limit", "1000")
+        assert (code, ids(rows), err) == (0, list(many), "")
+        code, rows, err = run(tempo.url, "list", "tempo")
+        assert (code, ids(rows)) == (0, list(many)[-100:])
+        assert err == (
+            "failgraph: looked at the newest 100 of more traces; --limit sets how many\n"
+            "failgraph: looked at the last hour; --since sets from when on\n"
+        )
+        code, rows, err = run(tempo.url, "list", "tempo", "--limit", "3", "--since", "1h")
+        assert ids(rows) == list(many)[-3:]
+        code, rows, err = run(tempo.url, "list", "tempo", "--since", "8m")
+        assert 100 < len(rows) < 140 or len(rows) == 100
+
+
+def test_more_in_one_second_than_are_given_is_a_loss(run):
+    """A window of a second cannot be divided."""
+    many = [failing(f"{number:032x}") for number in range(1, 151)]
+    with tempo_stand_in(*many) as tempo:
+        code, rows, err = run(tempo.url, "list", "tempo", "--since", "1h", "--limit", "1000", "--strict")
+    assert (code, len(rows)) == (1, 100)
+    assert "more traces of one moment than it gives at once" in err
+
+
+def test_a_query_that_is_refused_is_said(run):
+    """As a Tempo of before 2.6 does, which knows no events."""
+    with serving(lambda *_: Reply(b"invalid TraceQL query: parse error", 400, "text/plain")) as tempo:
+        code, _, err = run(tempo.url, "list", "tempo")
+    assert (code, err) == (
+        3,
+        f"failgraph: Tempo at {tempo.url} answered 400: invalid TraceQL query: parse error\n",
+    )
+
+
+@given(st.text(max_size=30), st.sets(st.text(max_size=10), max_size=3), st.sets(st.sampled_from(FailureBoundary)))
+def test_no_text_breaks_out_of_a_query(rollout, kinds, boundaries):
+    """Whatever a name holds it is one string of TraceQL, and means itself."""
+    names = frozenset(each.value for each in boundaries)
+    parsed(traceql(Query(kinds=frozenset(kinds), boundaries=names, services=frozenset({rollout}))))
+    matches = parsed(traceql(Query(rollout_id=rollout)))
+    document = process(span(1, None, attributes={"nemo.gym.rollout.id": rollout}))["resourceSpans"][0]
+    assert matches([(document["resource"], each) for each in document["scopeSpans"][0]["spans"]])
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        (
+            Query(),
+            '{ event:name = "nemo.gym.failure" } || { span.nemo.gym.failure.schema_version = 1 }',
+        ),
+        (
+            Query(kinds=frozenset({"b", "a"}), boundaries=frozenset({"model"})),
+            (
+                '{ event:name = "nemo.gym.failure" && (event.nemo.gym.failure.kind = "a"'
+                ' || event.nemo.gym.failure.kind = "b") && event.nemo.gym.failure.boundary = "model" }'
+            ),
+        ),
+        (
+            Query(services=frozenset({"judge"})),
+            '{ event:name = "nemo.gym.failure" } && { resource.service.name = "judge" }',
+        ),
+        (Query(rollout_id="r"), '{ span.nemo.gym.rollout.id = "r" }'),
+    ],
+)
+def test_the_queries(query, asked):
+    """As somebody would write them; all conditions of a failure are on one event."""
+    assert traceql(query) == asked
+    parsed(asked)
+
+
+def test_what_is_read_is_what_the_file_gives(run, tmp_path):
+    """A search gives the traces of the file, failing ones alone."""
+    documents = [failing(f"{number:032x}", number) for number in range(1, 8)]
+    of_file = read(write(tmp_path / "f", *documents)).traces
+    _, expected, _ = run("http://localhost:1", "show", str(tmp_path / "f"))
+    with tempo_stand_in(*documents) as tempo:
+        _, rows, _ = run(tempo.url, "show", "tempo")
+    assert rows == expected
+    assert len(of_file) == 7

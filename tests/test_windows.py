@@ -1,0 +1,57 @@
+"""The newest of a search whose answers are limited and in no order."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from failgraph.backends.windows import Found, Page, newest
+
+PAGE = 3
+SMALLEST = 4
+
+
+class Backend:
+    """Traces that match at some moments, given in an order of its own."""
+
+    def __init__(self, moments: dict[str, list[int]], order: list[str]) -> None:
+        self.moments, self.order, self.asked = moments, order, 0
+
+    def __call__(self, start: int, end: int) -> Page:
+        self.asked += 1
+        inside = [key for key in self.order if any(start <= at <= end for at in self.moments[key])][:PAGE]
+        return Page({key: min(self.moments[key]) for key in inside}, len(inside) >= PAGE)
+
+
+@given(st.data())
+def test_nothing_is_passed_over(data):
+    """Whatever the order, the answer holds every trace of the time, or the newest, or says that there are more."""
+    moments = data.draw(st.dictionaries(st.text("abcdef", min_size=3, max_size=3), st.integers(0, 2000), max_size=30))
+    spread = {
+        key: [at * 16] for key, at in moments.items()
+    }  # never more than one answer's worth in the smallest window
+    limit = data.draw(st.integers(1, 40))
+    backend = Backend(spread, data.draw(st.permutations(list(spread))))
+    found = newest(backend, 0, 40_000, limit, SMALLEST)
+    ordered = sorted(spread, key=lambda key: -spread[key][0])
+    times = [spread[key][0] for key in found.trace_ids]
+    assert times == [spread[key][0] for key in ordered[:limit]]
+    assert found.more is (len(spread) > limit) or (found.more and len(spread) == limit)
+    assert found.crowded is any(len([1 for at in spread.values() if at == other]) >= PAGE for other in spread.values())
+
+
+def test_a_trace_of_many_moments_is_there_once():
+    """A long trace matches in many windows."""
+    backend = Backend({"a": [0, 500, 900], "b": [1], "c": [400]}, ["b", "a", "c"])
+    assert newest(backend, 0, 1000, 10, SMALLEST).trace_ids == ["c", "b", "a"]
+
+
+def test_an_answer_that_is_never_short_ends():
+    """A backend that always says that there is more is asked so many times and no more, and it is said."""
+    asked = []
+
+    def search(start: int, end: int) -> Page:
+        asked.append((start, end))
+        return Page({"a": 5}, full=True)
+
+    assert newest(search, 0, 1 << 20, 1, 1 << 10) == Found(["a"], more=True, crowded=True)
+    assert len(asked) == 11
