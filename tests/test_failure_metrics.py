@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import re
 import shutil
 import subprocess
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -12,8 +15,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from failgraph.kinds import OTHER
@@ -126,6 +130,45 @@ def test_labels_are_names(counting):
         if each.name.startswith("nemo_gym"):
             allowed = {"job", "le", "error_type", OUTCOME, ROOT_KIND}
             assert each.labels.keys() <= allowed | {"nemo_gym_failure_boundary", "nemo_gym_failure_stage"}
+
+
+@pytest.mark.parametrize("file", ["alerts.yaml", "grafana/dashboards/failures.json"])
+def test_every_metric_and_label_that_is_named_is_scraped(counting, file):
+    """What alerts and dashboards ask for is what the Collector gives, letter by letter."""
+    found = scrape(counting.failure_metrics)
+    known = {each.name for each in found} | set().union(*(each.labels for each in found))
+    named = set(re.findall(r"nemo_gym_\w+", (CONFIG / file).read_text()))
+    assert len(named) > 3
+    assert named <= known
+
+
+class Refuses(http.server.BaseHTTPRequestHandler):
+    """A backend that takes nothing, for good."""
+
+    def do_POST(self):
+        self.send_error(400)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_every_metric_of_the_collector_itself_that_an_alert_asks_for_is_scraped(tmp_path):
+    """Where a backend refuses and the queue is full, the real Collector says so under the names of `alerts.yaml`."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    small = "exporters: {otlp_http/jaeger: {sending_queue: {block_on_overflow: false, queue_size: 20000, batch: null}}}"
+    env = {"JAEGER_OTLP_HTTP": f"http://127.0.0.1:{server.server_port}"}
+    wanted = set(re.findall(r"otelcol_\w+", (CONFIG / "alerts.yaml").read_text()))
+    assert len(wanted) == 4
+    try:
+        with collector(tmp_path, "collector.yaml", env=env, more=small) as running:
+            running.export(odd_spans())
+            exporter = OTLPSpanExporter(endpoint=f"http://{running.otlp_http}/v1/traces", timeout=1)
+            assert exporter.export(odd_spans() * 100) is SpanExportResult.FAILURE  # larger than the queue
+            eventually(lambda: wanted <= {each.name for each in scrape(running.own_metrics)})
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 # --- in a real Prometheus
