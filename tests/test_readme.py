@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from gym_rows import FAILING, lines, scored
 from readme_tables import README, with_tables
 
 pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the README's first block writes OTLP JSON")
@@ -55,9 +56,21 @@ def test_the_code_blocks_and_commands_run(tmp_path):
         text=True,
     )
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "enabled true\n", "")
+    saved = [command for command in reading if "rollouts" in command]
+    reading = [command for command in reading if command not in saved]
     assert len(reading) == 5
     for command in reading:
         words = [sys.executable, "-m", *command.split()]
         shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
         assert (shown.returncode, shown.stderr) == (0, ""), command
         assert "transport_timeout" in shown.stdout
+    (tmp_path / "rollouts.jsonl").write_bytes(lines(scored(1)))
+    (tmp_path / "rollouts_failures.jsonl").write_bytes(lines(*(case.row for case in FAILING[:3])))
+    results = ["agent_run_error", "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed\n"]
+    *offline, online = saved
+    assert online.endswith("--to http://localhost:4317")
+    for command, says in zip(offline, results, strict=True):
+        words = [sys.executable, "-m", *command.split()]
+        shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert (shown.returncode, shown.stderr) == (0, ""), command
+        assert says in shown.stdout

@@ -18,7 +18,8 @@ ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_EN
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 GRPC: Final = "grpc"
 HTTP: Final = "http/protobuf"
-_HTTP_PORT = 4318
+HTTP_PORT: Final = 4318
+"""Where HTTP is understood without a variable that says so."""
 
 
 class Target(NamedTuple):
@@ -44,10 +45,7 @@ def target(environ: Mapping[str, str]) -> Target:
     """
     named_by = next((name for name in ENDPOINTS if environ.get(name, "").strip()), None)
     value = environ[named_by].strip() if named_by else ""
-    chosen_by = next((name for name in PROTOCOLS if environ.get(name, "").strip()), None)
-    protocol = environ[chosen_by].strip() if chosen_by else None
-    if protocol not in (None, GRPC, HTTP):
-        raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
+    protocol = protocol_of(environ)
     try:
         url = urlsplit(value if "://" in value else f"//{value or 'localhost'}")
         host, port = url.hostname, url.port
@@ -56,9 +54,18 @@ def target(environ: Mapping[str, str]) -> Target:
     if host is None:
         raise ConfigError([f"{named_by} is no address such as http://localhost:4317"])
     if protocol is None:
-        protocol = HTTP if port == _HTTP_PORT else GRPC
-    standard = (_HTTP_PORT if protocol == HTTP else 4317) if not value else 443 if url.scheme == "https" else 80
+        protocol = HTTP if port == HTTP_PORT else GRPC
+    standard = (HTTP_PORT if protocol == HTTP else 4317) if not value else 443 if url.scheme == "https" else 80
     return Target(protocol, host, port or standard, named_by)
+
+
+def protocol_of(environ: Mapping[str, str]) -> str | None:
+    """The protocol that `environ` names, or None. Raises ConfigError where that is none of the two."""
+    chosen_by = next((name for name in PROTOCOLS if environ.get(name, "").strip()), None)
+    protocol = environ[chosen_by].strip() if chosen_by else None
+    if protocol not in (None, GRPC, HTTP):
+        raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
+    return protocol
 
 
 def exporter(where: Target) -> SpanExporter:

@@ -98,6 +98,11 @@ LATE: Final = PREFIX + "late"
 FAILURE_SPAN: Final = PREFIX + "failure_span"
 """True on a short span made only to hold a failure; views fold it into its parent."""
 
+# --- the span of a saved row
+
+ROW: Final = PREFIX + "row"
+"""True on the span of a row that Gym saved: it has no duration, and its place in time may be that of the file."""
+
 # --- the hop's span
 
 REPORT_SCHEMA_VERSION: Final = PREFIX + "schema_version"

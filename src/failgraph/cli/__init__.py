@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except ConfigError as error:
         for problem in error.problems:
-            say(problem)
+            say(neutral(problem, 2000))
         return WRONG_USE
     except SourceError as error:
         say(neutral(str(error), 2000))

@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn
 
-from failgraph.cli import doctor, reading, starting
+from failgraph.cli import doctor, importing, reading, starting
 from failgraph.cli.filters import add_filters
 from failgraph.view import neutral
 
@@ -54,6 +54,15 @@ def parser() -> Parser:
     showing.add_argument(
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
+
+    taking = commands.add_parser("import", help="what NeMo Gym saved of failures, as traces beside the live ones")
+    taking.add_argument(
+        "files", metavar="FILE", nargs="+", help="rollouts.jsonl, rollouts_failures.jsonl, also in gzip"
+    )
+    taking.add_argument(
+        "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"
+    )
+    taking.set_defaults(command=importing.import_files)
 
     examining = commands.add_parser("doctor", help="what is set and attached; sends a failure and reads it back")
     examining.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")

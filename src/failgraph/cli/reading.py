@@ -76,7 +76,8 @@ def _close(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace
     if not traces and reading.traces:
         say(f"no such failures; {count_of(len(reading.traces))} of {reading.trace_count} have others")
     elif not traces:
-        say(f"no failures in {count_of(1 if source.trace_id else reading.trace_count)}")
+        rows = f"{reading.rows} saved {'row' if reading.rows == 1 else 'rows'}"
+        say(f"no failures in {rows if reading.rows else count_of(1 if source.trace_id else reading.trace_count)}")
     for line in (*source.notes, *map(plain, loss_lines(reading.losses))):
         say(line)
     lost = bool(reading.losses) or any(trace.losses for trace in traces)

@@ -42,6 +42,8 @@ class Reading(NamedTuple):
     """The ids of the traces of each rollout, by the rollout's id."""
     losses: Losses
     """What of the source could not be read at all."""
+    rows: int = 0
+    """How many rows saved by Gym it has."""
 
     @property
     def trace_ids(self) -> frozenset[str]:
@@ -58,8 +60,9 @@ def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> I
     """Each span of a source, with the attributes that failgraph needs and no others.
 
     `source` is a file, or `-` for standard input: OTLP JSON (lines, one document or several, over many lines or not),
-    OTLP protobuf (plain, or the Collector's length-prefixed messages), or what the APIs of Jaeger (v1, v3) and Tempo
-    (v1, v2; JSON, protobuf) answer, each also in gzip. What cannot be read, or was not given, is added to `losses`.
+    OTLP protobuf (plain, or the Collector's length-prefixed messages), what the APIs of Jaeger (v1, v3) and Tempo
+    (v1, v2; JSON, protobuf) answer, or rows of rollouts that Gym saved, each also in gzip. What cannot be read, or was
+    not given, is added to `losses`.
     Raises SourceError where it cannot be opened, is compressed otherwise, or holds no trace at all.
     """
     found = Found()
@@ -106,7 +109,8 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     losses.extend(loss for found in founds for loss in found.lost(besides=kept))
     partial = {trace_id: words for found in founds for trace_id, words in found.partial.items()}
     traces = traces_of({key: value for key, value in kept.items() if value}, partial)
-    return Reading(traces, every.durations(), every.rollouts, tuple(losses))
+    rows = sum(found.rows for found in founds)
+    return Reading(traces, every.durations(), every.rollouts, tuple(losses), rows)
 
 
 class _Every:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph.readers.found import MAX_REFUSALS
+from failgraph.readers.rollouts import shape_of
 from failgraph.redaction import redacted_beginning
 from failgraph.text import neutral
 
@@ -45,6 +46,8 @@ def answers(document: object) -> Iterator[Answer]:
 
 
 def _answer(top: dict[str, object]) -> Answer:
+    if shape_of(top) is not None:
+        return Answer((top,))
     if is_jaeger(top):
         return Answer((top,), jaeger=True)
     errors = _errors(top)
@@ -77,7 +80,9 @@ def is_whole(document: object) -> bool:
 
 def _is_trace(top: object) -> bool:
     keys = top if isinstance(top, dict) else ()
-    return is_jaeger(top) or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
+    return (
+        is_jaeger(top) or shape_of(top) is not None or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
+    )
 
 
 def _errors(top: Mapping[str, object]) -> tuple[str, ...]:

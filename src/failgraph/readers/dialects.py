@@ -1,4 +1,4 @@
-"""A JSON document to spans, in whichever dialect: OTLP and what Jaeger and Tempo answer."""
+"""A JSON document to spans, in whichever dialect: OTLP, what Jaeger and Tempo answer, and rows that Gym saved."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from failgraph.readers.found import BadLines
 from failgraph.readers.jaeger_json import jaeger_spans
 from failgraph.readers.otlp_json import otlp_spans
 from failgraph.readers.parts import At
+from failgraph.readers.rollouts import shape_of
+from failgraph.readers.rows import row_spans
 from failgraph.readers.span import SpanRecord
 
 
@@ -32,6 +34,8 @@ def spans_of(document: object, line: int, bad: BadLines) -> Iterator[SpanRecord]
 
 def _spans(top: object, at: At, *, jaeger: bool) -> Iterator[SpanRecord]:
     fields = at.dict(top, "a document")
+    if shape_of(top) is not None:
+        return row_spans(fields, at)
     if jaeger and not is_jaeger(top):
         at.wrong("a trace without spans")
     return jaeger_spans(fields, at) if jaeger else otlp_spans(fields, at)

@@ -29,8 +29,8 @@ class FailureRecord:
 
     @property
     def placement(self) -> str:
-        """`span` or `failure_span`."""
-        return "failure_span" if self.span.is_failure_span else "span"
+        """`span`, `failure_span`, or `row` where it is of a row that Gym saved."""
+        return "row" if self.span.is_row else "failure_span" if self.span.is_failure_span else "span"
 
 
 def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
@@ -52,10 +52,11 @@ def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
                 chosen[decoded.event_id] = FailureRecord(
-                    decoded.event, span, parent or span, event.time_unix_nano, decoded
+                    decoded.event, span, parent or span, 0 if span.is_row else event.time_unix_nano, decoded
                 )
     losses.extend(Loss("event_missing", f"{key or 'one'} cannot be read") for key in unreadable if key not in chosen)
-    losses.extend(Loss("attribute_missing", f"time of {key}") for key in chosen if not chosen[key].time_unix_nano)
+    untimed = (key for key, failure in chosen.items() if not failure.time_unix_nano and not failure.span.is_row)
+    losses.extend(Loss("attribute_missing", f"time of {key}") for key in untimed)
     return chosen
 
 

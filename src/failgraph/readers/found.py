@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
-from failgraph.losses import Loss
+from failgraph.losses import Loss, LossKind
 
 _MAX_BAD_LINES = 20
 """Broken parts that are named one by one; the rest are counted in one loss."""
@@ -19,6 +20,8 @@ class Found:
     """What a source turned out to hold; for the message where that is no trace."""
 
     spans: int = 0
+    rows: int = 0
+    """Saved rows of rollouts, whatever they tell."""
     documents: int = 0
     bad: int = 0
     signals: frozenset[str] = frozenset()
@@ -67,6 +70,8 @@ class Found:
             return "it is empty"
         if not self.documents:
             return f"{_lines(self.bad)} of it and none is JSON; give JSON or protobuf of OTLP, Jaeger or Tempo"
+        if self.rows and not self.bad:
+            return f"of its {_rows(self.rows)} none tells of an attempt that was counted"
         bad = f" and {_lines(self.bad)} that cannot be read" if self.bad else ""
         with_what = f" with {' and '.join(sorted(self.signals))}" if self.signals else " of another kind"
         return f"it holds {self.documents} JSON document{'' if self.documents == 1 else 's'}{with_what}{bad}"
@@ -76,6 +81,10 @@ def _lines(count: int) -> str:
     return f"{count} line{'' if count == 1 else 's'}"
 
 
+def _rows(count: int) -> str:
+    return f"{count} saved row{'' if count == 1 else 's'}"
+
+
 class BadLines:
     """Broken lines of one pass: the first few are named, the rest counted."""
 
@@ -83,6 +92,7 @@ class BadLines:
         self.found = found
         self._losses = losses
         self._unnamed = 0
+        self._lost: Counter[LossKind] = Counter()
 
     def add(self, where: str) -> None:
         """A line, or what stands for one, that cannot be read."""
@@ -92,7 +102,16 @@ class BadLines:
         else:
             self._unnamed += 1
 
+    def lose(self, loss: Loss) -> None:
+        """Something of a line that can be read otherwise; the first few of a kind are named."""
+        self._lost[loss.kind] += 1
+        if self._lost[loss.kind] <= _MAX_BAD_LINES:
+            self._losses.append(loss)
+
     def close(self) -> None:
         """Count those that were not named."""
+        for kind, count in self._lost.items():
+            if count > _MAX_BAD_LINES:
+                self._losses.append(Loss(kind, f"{count - _MAX_BAD_LINES} more in saved rows"))
         if self._unnamed:
             self._losses.append(Loss("bad_line", f"{self._unnamed} more that cannot be read"))

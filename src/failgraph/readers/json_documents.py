@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def json_documents(stream: IO[bytes], found: Found, bad: BadLines) -> Iterator[tuple[int, object]]:
     """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
-    lines = _numbered(stream, bad)
+    lines = numbered(stream, bad)
     for _ in range(_MAX_RETRIES):
         pending = _Pending(bad)
         for number, document in _documents(lines, pending):
@@ -47,7 +47,7 @@ def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending) -> Iterato
         yield from ((first, document) for document in documents)
 
 
-def _numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
+def numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, without a byte-order mark."""
     number = 0
     while line := stream.readline(_MAX_LINE):

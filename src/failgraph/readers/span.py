@@ -55,9 +55,15 @@ class SpanRecord:
         return self.attributes.get(semconv.FAILURE_SPAN) is True
 
     @property
+    def is_row(self) -> bool:
+        """Whether it stands for a saved row, which holds no times."""
+        return self.attributes.get(semconv.ROW) is True
+
+    @property
     def duration_nano(self) -> int | None:
         """How long it took; None where it has not ended, or its times say nothing."""
-        return self.end_unix_nano - self.start_unix_nano if 0 < self.start_unix_nano <= self.end_unix_nano else None
+        timed = 0 < self.start_unix_nano <= self.end_unix_nano and not self.is_row
+        return self.end_unix_nano - self.start_unix_nano if timed else None
 
     def merged(self, other: SpanRecord) -> SpanRecord:
         """One span of two copies: all events and attributes of both, where they differ the ended one's."""

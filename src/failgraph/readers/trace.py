@@ -71,21 +71,24 @@ def traces_of(
     traces = [
         _trace(trace_id, by_id, found[trace_id], everywhere, losses[trace_id]) for trace_id, by_id in spans.items()
     ]
-    return sorted(traces, key=lambda trace: (trace.start_unix_nano, trace.trace_id))
+    # Those of saved rows have no start, and stay in the order of the file.
+    return sorted(traces, key=lambda trace: (trace.start_unix_nano, trace.trace_id if trace.start_unix_nano else ""))
 
 
 def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
     for span in spans.values():
         if span.parent_span_id is not None and span.parent_span_id not in spans:
             yield Loss("span_missing", f"{span.parent_span_id}, the parent of {span.name} {span.span_id}")
+        if span.dropped:
+            yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
+        if span.is_row:
+            continue  # it never had times
         if not span.start_unix_nano:
             yield Loss("attribute_missing", f"start of {span.name} {span.span_id}")
         if not span.end_unix_nano:
             yield Loss("unended", f"{span.name} {span.span_id}")
         elif span.end_unix_nano < span.start_unix_nano:
             yield Loss("unended", f"{span.name} {span.span_id} ends before it starts")
-        if span.dropped:
-            yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
 
 
 def _trace(
@@ -120,7 +123,7 @@ def _trace(
         service=(root or min(spans.values(), key=_by_start)).service,
         rollout_ids=_rollouts(root, spans),
         start_unix_nano=start,
-        duration_nano=end - start if 0 < start <= end else None,
+        duration_nano=end - start if 0 < start <= end and not all(span.is_row for span in spans.values()) else None,
         report=report,
         failures=failures,
         hops=tuple(shown(hops)),

@@ -145,7 +145,8 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
         where = "a span that is not here" if cause.is_failure_span else shown(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
-        after = f", {duration(cause_delay_nano(trace, key))} before, on {where}"
+        delay = cause_delay_nano(trace, key)
+        after = f", on {where}" if delay is None else f", {duration(delay)} before, on {where}"
         notes.append([Part(f"caused by #{numbers[cause_id]} "), *_name(trace, cause_id), Part(after, "quiet")])
     elif failure.event.cause_id is not None:
         notes.append([Part(f"caused by {neutral(failure.event.cause_id, 128)}, which is not here", "lost")])

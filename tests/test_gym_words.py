@@ -1,0 +1,112 @@
+"""What Gym's releases say in their own words: rollout ids, failure classes, nested bodies."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from failgraph.gym.bodies import MAX_HOPS, Caller, unnested
+from failgraph.gym.classes import CLASSES, is_known, meaning_of
+from failgraph.gym.rollout import attempt_id, rollout_id
+from failgraph.kinds import fits_pattern
+from gym_rows import hop
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"_ng_task_index": 3, "_ng_rollout_index": 1}, "3-1"),
+        ({"_ng_task_index": 3, "_ng_rollout_index": 1, "_ng_attempt_index": 0}, "3-1"),
+        ({"_ng_task_index": 3, "_ng_rollout_index": 1, "_ng_attempt_index": 2}, "3-1-a2"),
+        ({"_ng_task_index": 3, "_ng_rollout_index": 1, "_ng_rollout_id": "x.y"}, "x.y"),
+        ({"_ng_rollout_id": "x", "_ng_attempt_index": "4"}, "x-a4"),
+        ({"_ng_task_index": 3}, None),
+        ({"_ng_rollout_id": ".hidden"}, None),
+        ({"_ng_rollout_id": "x\n"}, None),
+        ({"_ng_rollout_id": "x" * 300}, None),
+        ({"_ng_rollout_id": 7}, None),
+        ({"_ng_rollout_id": "x", "_ng_attempt_index": -1}, None),
+        ({"_ng_task_index": True, "_ng_rollout_index": 1}, None),
+        ({}, None),
+    ],
+)
+def test_a_rollout_id_is_made_as_gym_makes_it(row, expected):
+    """The explicit id, else both indexes; a retry has its number; what Gym refuses is none."""
+    assert rollout_id(row) == expected
+
+
+def test_an_episode_id_has_the_same_form():
+    """The capture key of an `EpisodeId` is the id of the attempt."""
+    assert [attempt_id("r", 0), attempt_id("r", 3), attempt_id(None, 0), attempt_id("r", True)] == [
+        "r",
+        "r-a3",
+        None,
+        None,
+    ]
+
+
+def test_every_known_class_has_a_kind_that_is_a_name():
+    """No class of the table ends in a kind that would be flagged; an unknown one keeps its own name."""
+    assert all(fits_pattern(meaning.kind) for meaning in CLASSES.values())
+    assert meaning_of("Moon Phase!").kind == "Moon Phase!"
+    assert meaning_of("moon").boundary.value == "collection"
+    known = ["timeout_exceeded", "session_lost", "gdpval:eval_missing", "moon", "Moon:Phase"]
+    assert [is_known(name) for name in known] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("message", ["verify 'exp\" loded é\n", "x\\ny \\u00e9 \x07 😀", "", "it's", "a" * 300])
+@pytest.mark.parametrize("servers", [(), ("A___a",), ("A___a", "B_C___b-1"), ("A___a", "A___a", "R___r")])
+def test_nested_bodies_are_taken_apart(message, servers):
+    """The servers outermost first, then the exception's type and text, whatever characters are in it."""
+    body = json.dumps(repr(ValueError(message)))
+    for server in reversed(servers):
+        body = hop(server, body)
+    found = unnested(body)
+    assert found.callers == tuple(Caller(*server.split("___")) for server in servers)
+    assert found.raised == ("ValueError", message)
+
+
+def test_a_cut_body_gives_what_is_left_of_it():
+    """Wherever it is cut, the servers that are named are right, and the text is a beginning of the whole one."""
+    whole = hop("A___a", hop("B___b", json.dumps(repr(ValueError('it\'s "here" \\ now')))))
+    full = unnested(whole)
+    for end in range(len(whole)):
+        found = unnested(whole[:end] + "…")
+        assert found.callers == full.callers[: len(found.callers)]
+        if len(found.callers) == 2:
+            assert full.text.startswith(found.text)
+    assert unnested(whole[:-12]).raised[0] == "ValueError"
+
+
+@pytest.mark.parametrize(
+    "body", ["", "null", "[1]", "plain", '"', "Hit an exception in", "\"b'", "Not Found", '{"detail": "x"}', "\ud800"]
+)
+def test_any_other_body_stays_text(body):
+    """What is no nested body names no server and is kept, and nothing is raised."""
+    found = unnested(body)
+    assert found.callers == ()
+    assert found.text in (body, body.strip('"'), "b'")
+
+
+def test_a_body_nested_without_end_is_bounded():
+    """No more than so many hops are taken out, and hostile text costs no more than its length."""
+    body = "x"
+    for _ in range(MAX_HOPS + 2):
+        body = hop("A___a", body)
+    assert len(unnested(body).callers) == MAX_HOPS
+    took = {}
+    for size in (8_000, 64_000):
+        hostile = [
+            "'" * size,
+            "b'" + "\\" * size,
+            '"' + "\\u" * (size // 2),
+            "b'" + "'\"" * (size // 2),
+            "A(" * (size // 2),
+        ]
+        start = time.perf_counter()
+        for text in hostile:
+            _ = unnested(text).raised, unnested(f"Hit an exception in A___a calling an inner server: {text}").raised
+        took[size] = time.perf_counter() - start
+    assert took[64_000] < 40 * took[8_000] + 0.1

@@ -1,0 +1,425 @@
+"""`failgraph import`: saved rows as traces in a file or at an endpoint, each once, and every row accounted for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
+
+from failgraph.cli import main
+from failgraph.importing.running import run
+from failgraph.readers import read, spans
+from failgraph.view import show_row
+from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, at, lines, scored
+from otlp_server import Receiver
+
+WRITTEN = 1_750_000_000
+"""When the files were last written, in s."""
+
+
+class Done(NamedTuple):
+    """What the command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    """Write rows as a file of a known date."""
+
+    def write(*rows: object, name: str = "rollouts.jsonl") -> Path:
+        path = tmp_path / name
+        data = lines(*rows)
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        os.utime(path, (WRITTEN, WRITTEN))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def imported(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Run the command in this process."""
+
+    def run_it(*arguments: object) -> Done:
+        code = main(["import", *map(str, arguments)])
+        return Done(code, *capsys.readouterr())
+
+    return run_it
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Where traces go."""
+    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it")
+    return tmp_path / "traces.jsonl"
+
+
+def untimed(row: dict[str, Any]) -> dict[str, Any]:
+    """What `show --json` says of a trace, without its place in time."""
+    return row | {"start_unix_nano": None, "hops": [hop | {"offset_nano": None} for hop in row["hops"]]}
+
+
+def test_what_is_imported_is_what_the_rows_tell(file, imported, out) -> None:
+    """Each shape gives the same graph through a file of traces as read from the rows themselves."""
+    path = file(*(case.row for case in ROWS))
+    done = imported(path, "--to", out)
+    recovered = sum(case.failure_id is None for case in FAILING)
+    assert done.out == (
+        f"{len(ROWS)} rows: {len(FAILING)} imported ({recovered} recovered), 0 already there,"
+        f" {len(ROWS) - len(FAILING)} not a failure, 0 malformed\n"
+    )
+    assert done.err == "failgraph: failure classes that are not known, kept as they are: moon_phase (1)\n"
+    direct = {trace.trace_id: show_row(trace) for trace in read(path).traces}
+    through = {trace.trace_id: untimed(show_row(trace)) for trace in read(out).traces}
+    assert through == direct
+
+
+def test_importing_twice_changes_nothing(file, imported, out) -> None:
+    """Not a byte; nor does a copy of the file, nor a row that is there twice."""
+    path = file(*(case.row for case in FAILING))
+    imported(path, "--to", out)
+    before = out.read_bytes()
+    assert imported(path, "--to", out).out.startswith(f"{len(FAILING)} rows: 0 imported, {len(FAILING)} already there")
+    copy = file(*(case.row for case in reversed(FAILING)), name="copy.jsonl")
+    assert imported(copy, path, "--to", out).out.startswith(f"{2 * len(FAILING)} rows: 0 imported")
+    assert out.read_bytes() == before
+    again = out.with_name("again.jsonl")
+    assert f"{len(FAILING)} already there" in imported(path, copy, "--to", again).out
+    assert again.read_bytes() == before
+
+
+def test_new_rows_are_added_to_a_file(file, imported, out) -> None:
+    """Beside what it has, also where its last line was never ended."""
+    imported(file(FAILING[0].row), "--to", out)
+    live = out.read_bytes().rstrip(b"\n")
+    out.write_bytes(live + b'\n{"resourceSpans": [{"scopeSp')
+    done = imported(file(FAILING[0].row, FAILING[1].row), "--to", out)
+    assert done.out.startswith("2 rows: 1 imported, 1 already there")
+    assert {trace.rollout_ids[0] for trace in read(out).traces} == {"1-0", "2-0"}
+
+
+def test_a_rollout_stands_where_its_response_was_made_else_where_its_file_was_written(file, imported, out) -> None:
+    """No duration and no delays are made up; the place in time is the same every time."""
+    imported(file(FAILING[0].row, scored(5, 0.0, _ng_failure_class="judge_failed")), "--to", out)
+    first, second = sorted(spans(out), key=lambda span: span.attributes["nemo.gym.rollout.id"])
+    assert first.start_unix_nano == first.end_unix_nano == WRITTEN * 10**9
+    assert second.start_unix_nano == second.end_unix_nano == 1_760_000_005_250_000_000
+    for trace in read(out).traces:
+        assert (trace.duration_nano, trace.losses) == (None, ())
+
+
+def test_every_row_is_accounted_for(file, imported, out) -> None:
+    """The counts add up to the rows read; a malformed one is named by file and line."""
+    sidecar = file(FAILING[3].row, b"{broken", FAILING[3].row, name="rollouts_failures.jsonl.gz")
+    path = file(b"\xff\xfe", scored(1), {"hello": 1}, *EVIDENCE, INPUT, FAILING[0].row, b"", [1], b'{"_ng_')
+    done = imported(path, sidecar, "--to", out)
+    assert done.out == "12 rows: 2 imported, 1 already there, 4 not a failure, 5 malformed\n"
+    assert done.code == 0
+    assert done.err.splitlines() == [
+        f"failgraph: {path}: line 1 is no JSON",
+        f"failgraph: {path}: line 3 is no saved row",
+        f"failgraph: {path}: line 9 is no saved row",
+        f"failgraph: {path}: line 10 is no JSON",
+        f"failgraph: {sidecar}: line 2 is no JSON",
+    ]
+
+
+def test_many_malformed_rows_are_counted_and_some_named(file, imported, out) -> None:
+    """Twenty, and how many more; also those before the first row that shows what the file is."""
+    done = imported(file(*[b"no"] * 30, scored(1), *[b"no"] * 30), "--to", out)
+    assert done.out == "61 rows: 0 imported, 0 already there, 1 not a failure, 60 malformed\n"
+    assert len(done.err.splitlines()) == 21
+    assert done.err.endswith("failgraph: 40 more rows are malformed\n")
+    assert not out.exists()
+
+
+def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, out) -> None:
+    """And a file of inputs, of traces, or that is missing or damaged; the other files are imported all the same."""
+    clean, failing = file(scored(1), name="clean.jsonl"), file(FAILING[0].row, name="failing.jsonl")
+    strange = {
+        file({"a": 1}, b"b", name="other.jsonl"): "is not a rollout file: it holds 2 lines and none is a saved row",
+        file(
+            {"resourceSpans": []}, name="live.jsonl"
+        ): "is not a rollout file: it holds 1 line and none is a saved row",
+        file(INPUT, name="inputs.jsonl"): "holds inputs of rollouts, not what became of them;",
+        out.with_name("missing.jsonl"): "cannot be read: No such file or directory",
+        out.with_name("rows.zst"): "is zstandard data, which is not read;",
+    }
+    out.with_name("rows.zst").write_bytes(b"\x28\xb5\x2f\xfd123")
+    for path, says in strange.items():
+        done = imported(path, "--to", out)
+        assert done.out == "0 rows: 0 imported, 0 already there, 0 not a failure, 0 malformed\n"
+        assert done.err.startswith(f"failgraph: {path} {says}")
+        assert done.code == 3
+    target = out.with_name("target.jsonl")
+    done = imported(clean, *strange, failing, "--to", target)
+    assert done.out == "2 rows: 1 imported, 0 already there, 1 not a failure, 0 malformed\n"
+    assert (done.code, len(done.err.splitlines())) == (3, len(strange))
+    empty = file(name="empty.jsonl")
+    done = imported(empty, "--to", out)
+    assert done == (
+        0,
+        "0 rows: 0 imported, 0 already there, 0 not a failure, 0 malformed\n",
+        f"failgraph: {empty} has no rows: it is empty\n",
+    )
+    assert imported(clean, "--to", target) == (
+        0,
+        "1 row: 0 imported, 0 already there, 1 not a failure, 0 malformed\n",
+        "",
+    )
+
+
+def test_damaged_gzip_gives_what_stands_before_the_damage(file, imported, out) -> None:
+    """And says so."""
+    path = file(*(case.row for case in FAILING), *(scored(number) for number in range(3000)), name="rows.jsonl.gz")
+    path.write_bytes(path.read_bytes()[:-2000])
+    done = imported(path, "--to", out)
+    assert done.code == 3
+    assert f"{len(FAILING)} imported" in done.out
+    assert "the gzip data is damaged, or ends early" in done.err
+
+
+@pytest.mark.parametrize(
+    ("to", "says"),
+    [
+        ("rollouts.jsonl", "is one of the files to import"),
+        ("other.jsonl", "is there and holds no OTLP JSON lines"),
+        ("packed.gz", "is there and holds no OTLP JSON lines"),
+        (".", "is no regular file"),
+        ("localhost:4317", "did you mean http://localhost:4317?"),
+        ("ftp://localhost", "is no OTLP endpoint"),
+        ("http://", "is no OTLP endpoint"),
+        ("http://localhost:99999", "is no OTLP endpoint"),
+    ],
+)
+def test_what_can_be_no_target_is_refused_before_anything_is_written(
+    to, says, file, imported, out, tmp_path, monkeypatch
+) -> None:
+    """Above all a file that is something else is not added to."""
+    monkeypatch.chdir(tmp_path)
+    file(FAILING[0].row)
+    file(FAILING[1].row, name="other.jsonl")
+    file({"resourceSpans": []}, name="packed.gz")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    done = imported("rollouts.jsonl", "--to", to)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"failgraph: --to {to} ")
+    assert says in done.err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_file_that_cannot_be_written_is_named(file, imported, out, tmp_path) -> None:
+    """One line, exit code 3."""
+    done = imported(file(FAILING[0].row), "--to", tmp_path / "no" / "where")
+    assert done == (3, "", f"failgraph: {tmp_path}/no/where cannot be written: No such file or directory\n")
+
+
+def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeypatch) -> None:
+    """With what to install; an endpoint needs no more than the base install."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.json.file", None)
+    done = imported(file(FAILING[0].row), "--to", tmp_path / "traces.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("needs OpenTelemetry's file exporter: pip install 'failgraph[cli]'\n")
+
+
+def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> None:
+    """What was not taken is said, with the reason; running it again adds the rest."""
+    path = file(*(at(number, _ng_failure_class="judge_failed", error="x" * 500) for number in range(1500)))
+    command = [sys.executable, "-m", "failgraph", "import", str(path), "--to", str(out)]
+    limit = 600_000
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 3
+    counts = dict(reversed(part.strip().split(" ", 1)) for part in done.stdout.partition(": ")[2].split(","))
+    assert int(counts["not taken"]) > 0
+    assert sum(map(int, counts.values())) == int(done.stdout.split()[0])
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert again.stdout.startswith("1500 rows: ")
+    assert read(out).trace_count == 1500
+
+
+def test_secrets_are_redacted_before_they_leave(file, imported, out, setting) -> None:
+    """In messages, bodies and names of servers; with `FAILGRAPH_REASON=off` no text leaves at all."""
+    secret = "sk-" + "a1B2" * 8
+    row = FAILING[1].row | {
+        "_ng_failure_message": f"api_key={secret}",
+        "_ng_failure_response_body": json.dumps(repr(ValueError(f"Bearer {secret}"))),
+        "_ng_environment_server": f"Bearer {secret}",
+    }
+    imported(file(row), "--to", out)
+    written = out.read_text()
+    assert "[redacted:" in written
+    assert secret not in written
+    setting("REASON", "off")
+    silent = out.with_name("silent.jsonl")
+    imported(file(FAILING[1].row), "--to", silent)
+    assert "verify exploded" not in silent.read_text()
+    assert "ValueError" in silent.read_text()
+
+
+# --- endpoints
+
+
+class Collector(trace_service_pb2_grpc.TraceServiceServicer):
+    """A real OTLP/gRPC receiver on loopback."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self._server = grpc.server(futures.ThreadPoolExecutor(1))
+        trace_service_pb2_grpc.add_TraceServiceServicer_to_server(self, self._server)
+        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+
+    def Export(self, request: Any, context: Any) -> Any:  # noqa: N802 - gRPC's name
+        self.requests.append(request)
+        return trace_service_pb2.ExportTraceServiceResponse()
+
+    def stop(self) -> None:
+        self._server.stop(None).wait()
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    started = Collector()
+    yield started
+    started.stop()
+
+
+ENDPOINT = "an endpoint cannot be asked what it has; a row that was sent before is the same trace, with the same ids"
+
+
+@pytest.mark.parametrize(
+    ("path", "environ"),
+    [
+        ("/v1/traces", {}),
+        ("", {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}),
+        ("/", {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}),
+        ("/tenant/v1/traces", {}),
+    ],
+)
+def test_rows_reach_an_endpoint_over_http(path, environ, file, imported, monkeypatch) -> None:
+    """By an address with a path, or the protocol that the environment names; the same bytes each time."""
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    rows = file(*(case.row for case in FAILING))
+    with Receiver() as receiver:
+        for _ in range(2):
+            done = imported(rows, "--to", receiver.endpoint + path)
+            assert done.out.startswith(f"{len(FAILING)} rows: {len(FAILING)} imported")
+            assert done.err.endswith(f"failgraph: {ENDPOINT}\n")
+        first, second = receiver.bodies
+        assert first == second
+        assert len(receiver.spans()) == 2 * len(FAILING)
+        assert set(receiver.failures().values()) <= {2, 2 * len([case for case in FAILING if "e-1" in case.events])}
+
+
+def test_rows_reach_an_endpoint_over_grpc(file, imported, collector, monkeypatch) -> None:
+    """Without a path and a variable that says otherwise; joined to live spans by the rollout's id."""
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_PROTOCOL", raising=False)
+    assert imported(file(FAILING[3].row), "--to", f"http://127.0.0.1:{collector.port}").code == 0
+    (request,) = collector.requests
+    (sent,) = request.resource_spans
+    assert [(pair.key, pair.value.string_value) for pair in sent.resource.attributes] == [
+        ("service.name", "nemo-gym/agent_env")
+    ]
+    (span,) = sent.scope_spans[0].spans
+    attributes = {pair.key: pair.value for pair in span.attributes}
+    assert attributes["nemo.gym.rollout.id"].string_value == "4-0-a1"
+    assert (span.status.code, span.status.message) == (2, "agent_request_failed")
+    assert sent.scope_spans[0].scope.name == "failgraph.import"
+
+
+def test_batches_are_bounded_in_spans_and_in_bytes(file, imported, collector) -> None:
+    """A gRPC server takes messages of 4 MiB."""
+    wide = [at(number, _ng_failure_class="judge_failed", error="x" * 2000) for number in range(1200)]
+    narrow = [at(number, _ng_failure_class="judge_failed") for number in range(600)]
+    assert imported(file(*wide, *narrow), "--to", f"http://127.0.0.1:{collector.port}").code == 0
+    sizes = [
+        sum(len(scope.spans) for sent in request.resource_spans for scope in sent.scope_spans)
+        for request in collector.requests
+    ]
+    assert sum(sizes) == 1800
+    assert max(sizes) <= 512
+    assert max(request.ByteSize() for request in collector.requests) < 2 << 20
+
+
+def test_an_endpoint_that_takes_nothing_ends_the_import(file, imported, monkeypatch) -> None:
+    """With the exporter's reason in one line, exit code 3, and counts that add up."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    done = imported(file(FAILING[0].row, scored(1)), "--to", "http://127.0.0.1:1/v1/traces")
+    assert done.code == 3
+    assert done.out == "2 rows: 0 imported, 0 already there, 1 not a failure, 0 malformed, 1 not taken\n"
+    (line,) = done.err.splitlines()
+    assert line.startswith("failgraph: 1 traces were not taken, and no more were sent: ")
+
+
+def test_a_protocol_that_is_none_is_refused(file, imported, monkeypatch) -> None:
+    """By name and value, with what can be set."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+    done = imported(file(FAILING[0].row), "--to", "http://127.0.0.1:1")
+    assert done == (
+        2,
+        "",
+        "failgraph: OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not one of grpc, http/protobuf\n",
+    )
+
+
+# --- size
+
+
+def many(path: Path, count: int) -> Path:
+    """Rows of which one in eight has failures."""
+    with path.open("w") as file:
+        for number in range(count):
+            failed = number % 8 == 0
+            row = at(number, _ng_failure_class="judge_failed") if failed else scored(number, text="y" * 300)
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+def test_memory_is_bounded_and_time_is_linear(tmp_path: Path, out: Path) -> None:
+    """Three times the rows take no more memory than the ids of their traces, and about three times the time."""
+    peaks, times = [], []
+    for count in (5000, 15_000):
+        path = many(tmp_path / f"{count}.jsonl", count)
+        tracemalloc.start()
+        start = time.process_time()
+        account = run([str(path)], str(out.with_name(f"{count}-traces.jsonl")))
+        times.append(time.process_time() - start)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (account.rows, account.imported, account.not_a_failure) == (count, count // 8, count - count // 8)
+    assert peaks[1] < 1.2 * peaks[0]
+    assert times[1] < 6 * times[0]
+
+
+def test_progress_counts_the_bytes_of_all_files(file, out) -> None:
+    """From nothing to all of them, never backwards."""
+    paths = [file(*(case.row for case in FAILING), name=f"{number}.jsonl") for number in range(3)]
+    told: list[tuple[int, int]] = []
+    run([str(path) for path in paths], str(out), {}, lambda done, size: told.append((done, size)))
+    assert {size for _, size in told} == {sum(path.stat().st_size for path in paths)}
+    assert told == sorted(told)
+    assert told[-1][0] == told[-1][1]
