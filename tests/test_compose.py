@@ -52,7 +52,7 @@ def configs(service: dict[str, Any]) -> list[str]:
     ],
 )
 def test_the_profiles_have_the_services_that_they_say(profiles, services):
-    """Collector and Jaeger always; Tempo with Grafana, and Prometheus, where they are asked for. No `.env` is needed."""
+    """Collector and Jaeger always; Tempo with Grafana, and Prometheus, where asked for. No `.env` is needed."""
     assert not (CONFIG.parent / ".env").exists()
     assert set(loaded(*profiles, TEMPO="tempo")["services"]) == services
 
@@ -75,7 +75,7 @@ def test_what_can_be_reached_can_be_reached_from_this_machine_alone():
 
 
 def test_images_are_pinned_and_state_is_in_volumes():
-    """A tag that does not move; each service writes into a volume of its own, which outlives it, and into no folder here."""
+    """A tag that does not move; each service writes into a volume of its own, which outlives it, and nowhere else."""
     project = loaded(*ALL)
     kept = []
     for service in project["services"].values():

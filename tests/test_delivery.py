@@ -1,16 +1,18 @@
-"""What the stack's Collector has taken reaches Jaeger, whoever is killed on the way; and there a click finds the cause."""
+"""What the stack's Collector has taken reaches Jaeger, whoever is killed on the way; there a click finds the cause."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import re
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.semconv import CAUSE_SPAN_ID, REPORT_ROOT_SPAN_ID
 from real_backends import free_ports, needed, running
@@ -86,7 +88,9 @@ def delivered(jaeger, tmp_path_factory, demo_traces):
             process.wait()
             first.export(sent[third : 2 * third])
             # It holds them, on disk, and tries.
-            eventually(lambda: any(s.name == "otelcol_exporter_queue_size" and s.value for s in scrape(first.own_metrics)))
+            eventually(
+                lambda: any(s.name == "otelcol_exporter_queue_size" and s.value for s in scrape(first.own_metrics))
+            )
             first.kill()
     with collector(folder, "collector.yaml", env=env) as second:
         second.export(sent[2 * third :])
@@ -109,6 +113,18 @@ def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(delivered
         assert (back.root_cause, back.recovered) == (trace.root_cause, trace.recovered)
         assert [hop.report for hop in back.hops] == [hop.report for hop in trace.hops]
         assert {loss.kind for loss in back.losses} <= {"duplicate"} | {loss.kind for loss in trace.losses}
+
+
+def test_the_command_finds_them_there(delivered, demo_traces, capsys):
+    """`failgraph list`, from a Jaeger on disk as from a file: the same traces, root causes and counts."""
+    pytest.importorskip("httpx", reason="the command asks by httpx, which this set lacks")
+    listed = []
+    for source in (delivered.query, str(demo_traces)):
+        assert main(["list", source, "--since", "1d", "--json"]) == 0
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        listed.append({row["trace_id"]: (row["root_cause"], row["count"], row["recovered"]) for row in rows})
+    assert listed[0] == listed[1]
+    assert len(listed[0]) == 7
 
 
 def test_jaeger_says_that_it_is_well(delivered):
@@ -139,7 +155,9 @@ def test_a_link_of_jaegers_page_leads_to_the_span_that_it_names(delivered, demo_
         for pairs in held[pattern["type"]]:
             values = {"trace.traceID": trace.trace_id, **{pair["key"]: pair["value"] for pair in pairs}}
             if pattern["key"] in values:
-                target, find = re.fullmatch(r"/trace/(\w{32})\?uiFind=(\w{16})", filled(pattern["url"], values)).groups()
+                target, find = re.fullmatch(
+                    r"/trace/(\w{32})\?uiFind=(\w{16})", filled(pattern["url"], values)
+                ).groups()
                 assert find in delivered.span_ids(target)
                 failures = {span.span_id for span in (each.span for each in trace.failures.values())}
                 assert find in failures

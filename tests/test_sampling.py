@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import SpanContext, TraceFlags

@@ -1,7 +1,7 @@
-"""Every name in `collector-config/` is of something: an attribute that failgraph writes, a service, a port, a data source.
+"""Every name in `collector-config/` is of something: an attribute of failgraph's, a service, a port, a data source.
 
-Grafana and Tempo cannot run here: their files are parsed and held against the others. Who can, is run: see test_delivery,
-test_failure_metrics, test_sampling, test_collector_redaction, test_alerts and test_compose.
+Grafana and Tempo are not among the tests' programs: their files are parsed and held against the others. Who is, is run:
+see test_delivery, test_failure_metrics, test_sampling, test_collector_redaction, test_alerts and test_compose.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def traceql() -> Iterator[tuple[str, str]]:
-    """Each TraceQL query with the file that it stands in: those to copy, the dashboards' own, and those of their links."""
+    """Each TraceQL query with its file: those to copy, the dashboards' own, and those of their links."""
     for query in re.findall(r"```traceql\n(.*?)\n```", (CONFIG / "traceql.md").read_text(), re.DOTALL):
         yield "traceql.md", query
     for path in DASHBOARDS:
@@ -119,7 +119,7 @@ def test_a_traceql_query_parsed_as_far_as_we_know_it_names_what_is_there():
 
 
 def test_every_data_source_that_is_named_is_provisioned_in_grafanas_file():
-    """By its uid and type: in panels, variables, links into Explore, and the addresses of pages that failgraph prints."""
+    """By its uid and type: in panels, variables, links into Explore, and the addresses that failgraph prints."""
     sources = {each["uid"]: each["type"] for each in parsed(CONFIG / "grafana" / "datasources.yaml")["datasources"]}
     assert sources[GRAFANA_SOURCE] == "tempo"
     for path in DASHBOARDS:

@@ -109,7 +109,7 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
         key = pair.get("key")
         if isinstance(key, str) and (key.startswith(semconv.PREFIX) or key in others):
             value = _value(pair.get("value"))
-            # What Jaeger answers as OTLP, too, comes through its own form where it is kept in Badger, Cassandra and their like.
+            # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
             found[key] = array(value) if isinstance(value, str) and semconv.is_array(key) else value
     return found
 
