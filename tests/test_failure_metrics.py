@@ -127,6 +127,11 @@ def test_a_copy_is_not_counted_and_a_text_is_no_label(counting):
     assert by(odd, ROLLOUTS, OUTCOME, ROOT_KIND) == {("failed", OTHER): 1}
 
 
+def test_the_collector_says_that_it_is_well(counting):
+    """On the port that the compose file publishes for it."""
+    assert urllib.request.urlopen(f"http://{counting.health}/", timeout=10).status == 200
+
+
 def test_labels_are_names(counting):
     """No label but the service, the boundary, a kind, the stage, the outcome and a bucket; no id, no text."""
     for each in scrape(counting.failure_metrics):

@@ -8,8 +8,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.trace import SpanContext, TraceFlags
 
 from failgraph.readers import read, spans
@@ -111,6 +113,24 @@ def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, demo_traces):
     assert first + second == expected
     assert not first.keys() & second.keys()
     assert min(len(first), len(second)) > 5
+
+
+def test_a_trace_over_grpcs_4_mib_comes_through_both_tiers(tmp_path):
+    """One request of 8 MB, as gRPC refuses it by default, arrives whole: each receiver takes it, each sender splits it."""
+    made = random.Random(7)
+    root = context(made.getrandbits(128), 1)
+    spans_of_one = [
+        span(context(root.trace_id, number), None if number == 1 else root, Event("x", {"x": made.randbytes(20_000).hex()}))
+        for number in range(1, 201)
+    ]
+    with contextlib.ExitStack() as stack:
+        sampler = enter(stack, sampling(tmp_path / "sampler", 100, "scale/sampler.yaml"), tmp_path / "sampler")
+        env = {"SAMPLERS": f"[{sampler.otlp_grpc}]"}
+        balancer = enter(stack, collector(tmp_path / "balancer", "scale/balancer.yaml", env=env), tmp_path / "balancer")
+        exporter = GrpcExporter(endpoint=f"http://{balancer.otlp_grpc}", insecure=True, timeout=20)
+        assert exporter.export(spans_of_one) is SpanExportResult.SUCCESS
+        exporter.shutdown()
+        eventually(lambda: per_trace(tmp_path / "sampler" / "kept").total() == 200)
 
 
 def enter(stack: contextlib.ExitStack, manager, folder: Path) -> Collector:
