@@ -43,6 +43,18 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         assert failgraph.stats().get("internal_error", 0) == 0, "failgraph swallowed an error of its own"
 
 
+@pytest.fixture(scope="session")
+def fleet_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The traces of the demo's fleet, as it writes them itself."""
+    pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
+    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo writes what this set cannot")
+    file = tmp_path_factory.mktemp("fleet") / "traces.jsonl"
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("FAILGRAPH_", "OTEL_"))}
+    command = [sys.executable, "-m", "failgraph", "demo", "--out", str(file)]
+    subprocess.run(command, check=True, env=own, stdout=subprocess.DEVNULL)
+    return file
+
+
 @pytest.fixture
 def setting(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Set a setting of this process; the name comes without its prefix."""

@@ -1,7 +1,7 @@
 """OTLP JSON as the other dialects have it: stand-ins for Jaeger and Tempo, written from their documented APIs.
 
-Neither runs here. Jaeger's own JSON follows its UI model and the Collector's translator to Jaeger, Tempo's the jsonpb
-and the wire form of its `Trace` and `TraceByIDResponse`.
+Jaeger's own JSON follows its UI model and the Collector's translator to Jaeger; test_survival.py holds it against a
+real one. Tempo's is the jsonpb and the wire form of its `Trace` and `TraceByIDResponse`; no Tempo can be built here.
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ def _own_tags(span: Document) -> list[Document]:
 
 def _log(event: Document) -> Document:
     fields = _tags(event.get("attributes", []))
-    if "event" not in [field["key"] for field in fields]:
-        fields.insert(0, {"key": "event", "type": "string", "value": event["name"]})
+    names = [field for field in fields if field["key"] == "event"]
+    fields = [field for field in fields if field["key"] != "event"]
+    fields[:0] = names or [{"key": "event", "type": "string", "value": event["name"]}]
     return {"timestamp": int(event.get("timeUnixNano", 0)) // 1000, "fields": fields}
 
 

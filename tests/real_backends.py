@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,16 +81,20 @@ def end(process: subprocess.Popen[bytes]) -> int:
         process.wait()
 
 
+def post(address: str, document: bytes) -> None:
+    """Send OTLP JSON to a receiver at host:port."""
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"http://{address}/v1/traces", document, headers, method="POST")
+    with urllib.request.urlopen(request, timeout=30) as response:
+        assert response.status == 200
+
+
 class Jaeger(NamedTuple):
-    """Where a Jaeger is: `otlp_grpc` and `otlp_http` as host:port, `query` as a URL."""
+    """Has what it was sent as soon as it has answered. Where it takes OTLP is host:port, where it is asked a URL."""
 
     otlp_grpc: str
     otlp_http: str
     query: str
-
-    def post(self, document: bytes) -> None:
-        """Send OTLP JSON, which it has when this returns."""
-        post(self.otlp_http, document)
 
     def get(self, path: str, **query: object) -> bytes:
         """What one of its APIs answers."""
@@ -98,13 +102,9 @@ class Jaeger(NamedTuple):
         answer: bytes = urllib.request.urlopen(url, timeout=60).read()
         return answer
 
-
-def post(address: str, document: bytes) -> None:
-    """Send OTLP JSON to a receiver."""
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(f"http://{address}/v1/traces", document, headers, method="POST")
-    with urllib.request.urlopen(request, timeout=30) as response:
-        assert response.status == 200
+    def traces(self, api: str, trace_ids: Iterable[str]) -> bytes:
+        """Traces by `api/traces` or `api/v3/traces`, one answer a line."""
+        return b"\n".join(self.get(f"{api}/{trace_id}") for trace_id in trace_ids)
 
 
 @contextlib.contextmanager
@@ -115,3 +115,29 @@ def jaeger(folder: Path) -> Iterator[Jaeger]:
     env = {"OTLP_GRPC": grpc, "OTLP_HTTP": http, "QUERY_HTTP": query, "QUERY_GRPC": query_grpc}
     with running("jaeger", FOLDER / "jaeger" / "config.yaml", folder=folder, ports=ports, env=env):
         yield Jaeger(grpc, http, f"http://{query}")
+
+
+class Collector(NamedTuple):
+    """One that writes two files, and sends to a Jaeger. Where it takes OTLP is host:port."""
+
+    otlp_grpc: str
+    otlp_http: str
+    json: Path
+    proto: Path
+    jaeger: Jaeger
+    process: subprocess.Popen[bytes]
+
+    def end(self) -> None:
+        """Everything that it was sent is in its files and in Jaeger when this returns."""
+        assert end(self.process) == 0
+
+
+@contextlib.contextmanager
+def collector(folder: Path, there: Jaeger) -> Iterator[Collector]:
+    """A Collector that sends to that Jaeger."""
+    ports = free_ports(2)
+    grpc, http = (f"127.0.0.1:{port}" for port in ports)
+    env = {"OTLP_GRPC": grpc, "OTLP_HTTP": http, "JAEGER_GRPC": there.otlp_grpc, "JAEGER_HTTP": there.otlp_http}
+    env["FOLDER"] = str(folder)
+    with running("collector", FOLDER / "collector" / "config.yaml", folder=folder, ports=ports, env=env) as process:
+        yield Collector(grpc, http, folder / "traces.jsonl", folder / "traces.bin", there, process)

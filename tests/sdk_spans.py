@@ -18,7 +18,7 @@ IS_REMOTE = 0x200
 
 def sdk_spans(path: Path) -> Iterator[ReadableSpan]:
     """Each span of a file of OTLP JSON lines, with what failgraph and contrib's instrumentations write."""
-    for line in path.read_text().splitlines():
+    for line in path.read_bytes().splitlines():
         for resource_spans in json.loads(line)["resourceSpans"]:
             resource = Resource(_attributes(resource_spans["resource"]))
             for scope_spans in resource_spans["scopeSpans"]:

@@ -206,10 +206,16 @@ def test_many_parts_are_counted(reading):
     assert found.losses[-1].detail == "10 more traces of which there is only a part"
 
 
-def test_a_span_to_which_jaeger_gave_an_end_has_none(reading):
-    """It is told by the warning, in both of Jaeger's dialects; one that took no time has ended."""
+def test_an_end_that_jaeger_made_up_is_none(reading):
+    """Its warning has the one that was sent, in both of its dialects: none, one before the start, or the start."""
     words = "Negative duration detected, sanitizing end timestamp. Original end timestamp: {} +0000 UTC, adjusted to: x"
-    for original, kinds in (("1970-01-01 00:00:00", ["unended"]), ("2023-11-14 22:13:20", [])):
+    for original, kinds in (
+        ("1970-01-01 00:00:00", ["unended"]),
+        ("2023-11-14 22:13:19.99", ["unended"]),
+        ("2023-11-14 22:13:20", []),
+        ("2023-99-14 22:13:20", []),
+        ("9999-12-31 23:59:59", []),
+    ):
         document = process(span(1, None, seen(event("e"), 5), end=1))
         v1 = jaeger_v1(document)
         v1["data"][0]["spans"][0]["warnings"] = [words.format(original)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ LAX = settings(
 # --- records at and past their limits
 
 
+@functools.cache  # a strategy that is made again is checked again
 def texts(most: int | None, least: int = 0) -> st.SearchStrategy[str]:
     """Text of up to `most` characters: short ones, and ones that fill the field with 1 to 4 bytes a character."""
     full = 6001 if most is None else most
@@ -32,6 +34,7 @@ def texts(most: int | None, least: int = 0) -> st.SearchStrategy[str]:
     )
 
 
+@functools.cache
 def ids() -> st.SearchStrategy[str]:
     """Ids, also empty, of 128 characters, and too long to be named as a cause."""
     return st.one_of(
@@ -40,46 +43,56 @@ def ids() -> st.SearchStrategy[str]:
     )
 
 
+@functools.cache
+def optional(most: int) -> st.SearchStrategy[str | None]:
+    """Nothing, or such a text."""
+    return st.none() | texts(most)
+
+
 KINDS = st.one_of(
     st.sampled_from(sorted(REGISTERED)), st.just("my_server:odd_kind"), st.just("_OTHER"), texts(None, least=1)
 )
 STATUS = st.none() | st.sampled_from([100, 404, 599])
 EXIT_CODES = st.none() | st.integers() | st.sampled_from([0, -9, 2**63 - 1, 2**63, -(2**63), 2**70, -(2**70), 10**2500])
-FOREIGN = st.fixed_dictionaries({"exception_type": texts(256, least=1), "message": texts(2000), "http_status": STATUS})
+FOREIGN = st.none() | st.fixed_dictionaries(
+    {"exception_type": texts(256, least=1), "message": texts(2000), "http_status": STATUS}
+)
 SANDBOX = st.builds(
     SandboxFailureDetails,
-    provider=st.none() | texts(256),
-    sandbox_id=st.none() | texts(256),
-    execution_id=st.none() | texts(256),
+    provider=optional(256),
+    sandbox_id=optional(256),
+    execution_id=optional(256),
     exit_code=EXIT_CODES,
-    provider_status_reason=st.none() | texts(2000),
+    provider_status_reason=optional(2000),
 )
 MODEL = st.builds(
     ModelFailureDetails,
-    provider_request_id=st.none() | texts(256),
+    provider_request_id=optional(256),
     request_upload_complete=st.none() | st.booleans(),
 )
+BOUNDARIES = st.sampled_from(FailureBoundary)
+DETAILS = {FailureBoundary.SANDBOX: st.none() | SANDBOX, FailureBoundary.MODEL: st.none() | MODEL}
+STAGES = st.none() | st.sampled_from(["admission", "seed", "agent", "verification", "cleanup"])
 
 
 @st.composite
 def events(draw: st.DrawFn, event_id: str | None = None, cause_id: str | None = None) -> FailureEvent:
     """Any valid event."""
-    boundary = draw(st.sampled_from(FailureBoundary))
-    details = {FailureBoundary.SANDBOX: SANDBOX, FailureBoundary.MODEL: MODEL}.get(boundary, st.none())
+    boundary = draw(BOUNDARIES)
     return FailureEvent(
         event_id=draw(ids()) if event_id is None else event_id,
         failure_kind=draw(KINDS),
         boundary=boundary,
         failure_reason=draw(texts(2000)),
-        exception_type=draw(st.none() | texts(256)),
+        exception_type=draw(optional(256)),
         http_status=draw(STATUS),
-        stage=draw(st.none() | st.sampled_from(["admission", "seed", "agent", "verification", "cleanup"])),
-        operation=draw(st.none() | texts(256)),
-        operation_id=draw(st.none() | texts(128)),
-        attempt_id=draw(st.none() | texts(128)),
+        stage=draw(STAGES),
+        operation=draw(optional(256)),
+        operation_id=draw(optional(128)),
+        attempt_id=draw(optional(128)),
         cause_id=cause_id,
-        foreign_error=draw(st.none() | FOREIGN),
-        details=draw(st.none() | details),
+        foreign_error=draw(FOREIGN),
+        details=draw(DETAILS[boundary]) if boundary in DETAILS else None,
     )
 
 

@@ -234,6 +234,16 @@ def test_every_shape_is_the_same_in_every_dialect(reading, shape, dialect):
     same(reading(DIALECTS[dialect](document)), reading(DIALECTS["OTLP JSON"](document)))
 
 
+@pytest.mark.parametrize("shape", shapes())
+def test_the_order_of_spans_makes_no_difference(reading, shape):
+    """In what Jaeger answers it is by chance."""
+    document, turned = shapes()[shape], shapes()[shape]
+    turned["resourceSpans"].reverse()
+    for resource_spans in turned["resourceSpans"]:
+        resource_spans["scopeSpans"][0]["spans"].reverse()
+    same(reading(text(turned)), reading(text(document)))
+
+
 # --- what survives where, row by row, and the table of what one dialect hides
 
 

@@ -1,162 +1,247 @@
-"""Through a real Jaeger and back out: what the demo's fleet wrote is what both of Jaeger's APIs give."""
+"""What a user of a real Jaeger sees: which hops are red, what a search finds, and never a blank page."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
-from pathlib import Path
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace.export import SpanExportResult
 
-pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
-pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo writes OTLP JSON, which this set cannot")
-
-from failgraph.cli import main
+import failgraph
+from failgraph import NgFailureEvent
 from failgraph.readers import Trace, read
+from real_backends import Jaeger, jaeger, needed, post
 
-BUILD = Path(__file__).parent / "backends" / "build"
-JAEGER = Path(subprocess.run([BUILD, "--where", "jaeger"], capture_output=True, text=True, check=True).stdout.strip())
-pytestmark = pytest.mark.skipif(
-    not JAEGER.exists() and not os.environ.get("CI"), reason="no Jaeger here: make backends"
-)
+pytestmark = needed("jaeger")
 
-CONFIG = """
-service:
-  extensions: [jaeger_storage, jaeger_query]
-  pipelines:
-    traces: {{receivers: [otlp], processors: [batch], exporters: [jaeger_storage_exporter]}}
-  telemetry: {{metrics: {{level: none}}}}
-extensions:
-  jaeger_storage: {{backends: {{kept: {{memory: {{max_traces: 1000}}}}}}}}
-  jaeger_query:
-    storage: {{traces: kept}}
-    http: {{endpoint: "127.0.0.1:{query}"}}
-    grpc: {{endpoint: "127.0.0.1:{grpc}"}}
-receivers:
-  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{otlp}"}}}}}}
-processors:
-  batch: {{timeout: 50ms}}
-exporters:
-  jaeger_storage_exporter: {{trace_storage: kept}}
-"""
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        free = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in free:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in free]
+P = "nemo.gym.failure."
+Span = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def jaeger(tmp_path_factory):
-    """A Jaeger on loopback: where it takes OTLP, and where it is asked."""
-    query, grpc, otlp = free_ports(3)
-    folder = tmp_path_factory.mktemp("jaeger")
-    (folder / "config.yaml").write_text(CONFIG.format(query=query, grpc=grpc, otlp=otlp))
-    log = (folder / "log").open("w")
-    process = subprocess.Popen([JAEGER, "--config", str(folder / "config.yaml")], stdout=log, stderr=log)
-    try:
-        until = time.monotonic() + 30
-        while True:
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{query}/api/services", timeout=5).read()
-                break
-            said = (folder / "log").read_text()[-2000:]
-            assert process.poll() is None, said
-            assert time.monotonic() < until, said
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{otlp}", f"http://127.0.0.1:{query}"
-    finally:
-        process.terminate()
-        process.wait(20)
-        log.close()
+def there(tmp_path_factory) -> Iterator[Jaeger]:
+    """A Jaeger, at first empty."""
+    with jaeger(tmp_path_factory.mktemp("jaeger")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def sent(jaeger, tmp_path_factory) -> list[Trace]:
-    """The traces of the demo, as its file has them, sent to that Jaeger as they are."""
-    file = tmp_path_factory.mktemp("demo") / "demo.jsonl"
-    assert main(["demo", "--out", str(file)]) == 0
-    for line in file.read_bytes().splitlines():
-        request = urllib.request.Request(
-            f"{jaeger[0]}/v1/traces", line, {"content-type": "application/json"}, method="POST"
-        )
-        assert urllib.request.urlopen(request, timeout=30).status == 200
-    return list(read(str(file)).traces)
+def sent(there, fleet_file) -> list[Trace]:
+    """The failing rollouts of the demo, as its file has them, sent as they are."""
+    for line in fleet_file.read_bytes().splitlines():
+        post(there.otlp_http, line)
+    return read(fleet_file).traces
 
 
-def asked(address: str, until_spans: int) -> bytes:
-    """What Jaeger answers, as soon as it has so many spans of the trace."""
-    until = time.monotonic() + 20
-    while True:
-        with contextlib.suppress(urllib.error.HTTPError):
-            answer = urllib.request.urlopen(address, timeout=10).read()
-            if answer.lower().count(b'"spanid"') >= until_spans or time.monotonic() > until:
-                return answer
-        assert time.monotonic() < until, address
-        time.sleep(0.1)
+def page(there: Jaeger, trace_id: str) -> list[Span]:
+    """The spans of a trace, as its page gets them, with their tags as a dict."""
+    (found,) = json.loads(there.get(f"api/traces/{trace_id}"))["data"]
+    for span in found["spans"]:
+        span["tags"] = {tag["key"]: tag["value"] for tag in span["tags"]}
+    spans: list[Span] = found["spans"]
+    return spans
 
 
-@pytest.mark.parametrize("api", ["api/v3/traces", "api/traces"])
-def test_what_comes_back_is_what_was_sent(jaeger, sent, api, tmp_path):
-    """Of each failing rollout: the same report, own failure, recovered ones, places and losses, times within 1 µs."""
-    assert len(sent) > 5
-    for trace in sent:
-        file = tmp_path / f"{trace.trace_id}.json"
-        file.write_bytes(asked(f"{jaeger[1]}/{api}/{trace.trace_id}", len(trace.failures)))
-        (back,) = [each for each in read(str(file)).traces if each.trace_id == trace.trace_id]
-        assert back.report == trace.report
-        assert (back.root_cause, back.recovered, back.service) == (trace.root_cause, trace.recovered, trace.service)
-        assert set(back.failures) == set(trace.failures)
-        for key, failure in trace.failures.items():
-            there = back.failures[key]
-            assert (there.span.span_id, there.placement) == (failure.span.span_id, failure.placement)
-            assert abs(there.time_unix_nano - failure.time_unix_nano) < 1000
-        assert [hop.report for hop in back.hops] == [hop.report for hop in trace.hops]
-        assert [loss.kind for loss in back.losses] == [loss.kind for loss in trace.losses]
+def search(there: Jaeger, service: str, **tags: str) -> set[str]:
+    """The traces that a search by tag finds."""
+    answer = there.get("api/traces", service=service, tags=json.dumps(tags), limit=100)
+    return {found["traceID"] for found in json.loads(answer)["data"]}
 
 
-def test_a_failure_is_found_by_its_id_and_its_kind(jaeger, sent):
-    """A search by tag finds the trace, as a user of Jaeger's page would look for it."""
-    trace = next(trace for trace in sent if trace.report.failure_id is not None)
-    own = trace.report.events[trace.report.failure_id]
-    for name, value in (("id", own.event_id), ("kind", own.failure_kind), ("boundary", own.boundary.value)):
-        tags = urllib.parse.quote(json.dumps({f"nemo.gym.failure.{name}": value}))
-        service = trace.failures[own.event_id].span.service
-        found = urllib.request.urlopen(
-            f"{jaeger[1]}/api/traces?service={service}&tags={tags}&limit=50", timeout=10
-        ).read()
-        assert trace.trace_id.encode() in found, name
+# --- what a search finds
 
 
-def test_the_hop_that_failed_is_red(jaeger, sent):
-    """What escaped or answered 500 has an error mark; a judge's failure behind a 200 has none."""
-    for trace in sent:
-        answer = json.loads(urllib.request.urlopen(f"{jaeger[1]}/api/traces/{trace.trace_id}", timeout=10).read())
-        for span in answer["data"][0]["spans"]:
-            tags = {tag["key"]: tag["value"] for tag in span["tags"]}
-            if tags.get("span.kind") != "server" or "nemo.gym.failure.report.id" not in tags:
+@pytest.mark.parametrize("name", ["id", "kind", "boundary"])
+def test_a_failure_is_found_by_a_tag_of_its_event(there, sent, name):
+    """A search by event id, kind or boundary finds the traces that have it, and no other."""
+    wanted: dict[tuple[str, str], set[str]] = {}
+    for found in sent:
+        for key, failure in found.failures.items():
+            event = found.report.events[key]
+            value = {"id": key, "kind": event.failure_kind, "boundary": event.boundary.value}[name]
+            wanted.setdefault((failure.stands_on.service, value), set()).add(found.trace_id)
+    assert len(wanted) > 5
+    for (service, value), traces in wanted.items():
+        assert search(there, service, **{P + name: value}) == traces
+    assert search(there, "collector", **{P + name: "none"}) == set()
+
+
+def test_a_hop_is_found_by_its_root_cause_and_by_all_of_its_kinds(there, sent):
+    """`report.root.kind` is a word; a list is searched by its JSON text, as Jaeger's page shows it."""
+    for found in sent:
+        for span in page(there, found.trace_id):
+            for key in (P + "report.root.kind", P + "report.kinds"):
+                if key in span["tags"]:
+                    service = next(hop.span.service for hop in found.hops if hop.span.span_id == span["spanID"])
+                    assert found.trace_id in search(there, service, **{key: span["tags"][key]})
+
+
+# --- what a page shows
+
+
+def test_only_a_hop_that_failed_is_red(there, sent):
+    """What escaped or answered 500 and more; not what recovered, nor a judge's failure behind a 200, which is found."""
+    seen: Counter[str] = Counter()
+    for found in sent:
+        spans = page(there, found.trace_id)
+        for span in spans:
+            tags = span["tags"]
+            if P + "report.count" not in tags:
                 continue
-            status = tags.get("http.response.status_code") or tags.get("http.status_code")
-            assert bool(tags.get("error")) is (int(status) >= 500), tags
+            answers = {each["references"][0]["spanID"]: status(each) for each in spans if each["references"]}
+            escaped = span["operationName"] == "rollout" and answers[span["spanID"]] >= 500
+            failed = P + "report.id" in tags and (escaped or status(span) >= 500)
+            assert bool(tags.get("error")) is failed, tags
+            seen[("red " if failed else "own " if P + "report.id" in tags else "none ") + tags["span.kind"]] += 1
+            if not failed and P + "report.id" in tags:
+                own = found.report.events[tags[P + "report.id"]]
+                assert own.failure_kind in json.loads(tags[P + "report.kinds"])
+                holder = found.failures[own.event_id].stands_on.service
+                assert found.trace_id in search(there, holder, **{P + "kind": own.failure_kind})
+    assert set(seen) == {f"{what} {kind}" for what in ("red", "own", "none") for kind in ("server", "internal")}
 
 
-def test_no_link_that_blanks_jaegers_page(jaeger, sent):
-    """No same-trace link from an ordinary span, none to itself or its parent, no two to one target."""
-    for trace in sent:
-        answer = json.loads(urllib.request.urlopen(f"{jaeger[1]}/api/traces/{trace.trace_id}", timeout=10).read())
-        for span in answer["data"][0]["spans"]:
-            targets = [(each["traceID"], each["spanID"]) for each in span["references"]]
-            assert len(targets) == len(set(targets))
-            assert (span["traceID"], span["spanID"]) not in targets
-            inside = [each for each in span["references"] if each["traceID"] == span["traceID"]]
-            assert len(inside) <= 1 or span["operationName"] == "nemo.gym.failure"
+def status(span: Span) -> int:
+    """The status of an HTTP answer; 0 is none."""
+    return int(span["tags"].get("http.response.status_code") or span["tags"].get("http.status_code") or 0)
+
+
+def test_an_event_begins_with_its_kind_and_boundary(there, sent):
+    """Jaeger's page shows the first few attributes of an event, sorted: these, and then the cause."""
+    logs = [log for found in sent for span in page(there, found.trace_id) for log in span["logs"]]
+    keys = [[field["key"] for field in log["fields"]] for log in logs]
+    ours = [key for key in keys if P + "id" in key]
+    assert len(ours) == sum(len(found.failures) for found in sent)
+    for each in ours:
+        cause = [P + "cause.id"] if P + "cause.id" in each else []
+        assert each[: 3 + len(cause)] == ["event", "error.type", P + "boundary", *cause]
+
+
+def test_a_hop_names_its_root_cause(there, sent):
+    """Its kind and its span, one click away, on each hop with an own failure."""
+    named = 0
+    for found in sent:
+        for span in page(there, found.trace_id):
+            if P + "report.id" in span["tags"]:
+                root = found.report.events[span["tags"][P + "report.root.id"]]
+                assert root.cause_id is None
+                assert span["tags"][P + "report.root.kind"] == root.failure_kind
+                assert span["tags"][P + "report.root.span_id"] == found.failures[root.event_id].stands_on.span_id
+                named += 1
+    assert named > len(sent)
+
+
+# --- no page that is blank
+
+
+def has_a_place_for_each(spans: list[Span], *, resolved: bool) -> bool:
+    """Whether Jaeger's page shows every span: it stands below its first reference into the trace, be that a link.
+
+    `resolved` is for newer pages, which pass over references to spans that are not there.
+    """
+    there = {span["spanID"] for span in spans}
+    below: dict[str, str] = {}
+    for span in spans:
+        into = [each["spanID"] for each in span["references"] if each["traceID"] == span["traceID"]]
+        below[span["spanID"]] = next((each for each in into if each in there or not resolved), "")
+    for start in below:
+        above, passed = below[start], {start}
+        while above in below:
+            if above in passed:
+                return False
+            passed.add(above)
+            above = below[above]
+    return True
+
+
+def is_blank(spans: list[Span]) -> bool:
+    """Whether the page of a trace, as it is or without any one of its spans, lacks a span."""
+    fewer = [spans, *([each for each in spans if each is not gone] for gone in spans)]
+    return not all(has_a_place_for_each(each, resolved=resolved) for each in fewer for resolved in (True, False))
+
+
+def some_traces(tracer: trace.Tracer, dice: random.Random) -> list[str]:
+    """Traces with failures on their spans, running or ended; the cause of each is any one before it, or none."""
+    roots = [tracer.start_span(f"rollout {number}") for number in range(3)]
+    spans, ended, failures = list(roots), list[trace.Span](), list[NgFailureEvent]()
+    for number in range(40):
+        chosen = dice.choice(spans)
+        if dice.random() < 0.4:
+            spans.append(tracer.start_span(f"span {number}", context=trace.set_span_in_context(chosen)))
+            continue
+        if dice.random() < 0.2 and chosen not in ended:
+            ended.append(chosen)
+            chosen.end()
+        with trace.use_span(chosen):
+            failure = NgFailureEvent("it_failed", boundary="agent")
+            failure.__cause__ = dice.choice([None, *failures])
+            failgraph.record(failure)
+        failures.append(failure)
+    for span in spans:
+        if span not in ended:
+            span.end()
+    return [f"{root.get_span_context().trace_id:032x}" for root in roots]
+
+
+@pytest.fixture
+def pages(there, tracer, exporter) -> Callable[[], list[list[Span]]]:
+    """Makes many traces, and gives their pages."""
+
+    def make() -> list[list[Span]]:
+        ids = [each for seed in range(20) for each in some_traces(tracer, random.Random(seed))]
+        sender = OTLPSpanExporter(f"http://{there.otlp_http}/v1/traces")
+        assert sender.export(exporter.get_finished_spans()) is SpanExportResult.SUCCESS
+        sender.shutdown()
+        return [page(there, each) for each in ids]
+
+    return make
+
+
+def keeps_to_the_rules(span: Span) -> bool:
+    """No link into its own trace but from a failure span; none to itself or its parent, no two to one target.
+
+    Jaeger makes a link to the parent one with the reference to the parent, which then is no CHILD_OF.
+    """
+    targets = [(each["traceID"], each["spanID"]) for each in span["references"]]
+    inside = [each["refType"] for each in span["references"] if each["traceID"] == span["traceID"]]
+    links = inside[1:] if inside[:1] == ["CHILD_OF"] else inside
+    return (
+        (not links or P + "failure_span" in span["tags"])
+        and (span["traceID"], span["spanID"]) not in targets
+        and len(set(targets)) == len(targets)
+    )
+
+
+def test_no_trace_that_failgraph_writes_can_blank_its_page(pages):
+    """Whichever one span is lost: with links across traces, and inside one from the spans made for failures."""
+    made = pages()
+    assert len(made) == 60
+    for spans in made:
+        assert all(keeps_to_the_rules(span) for span in spans)
+        assert not is_blank(spans)
+    links = [(span, each) for spans in made for span in spans for each in span["references"]]
+    links = [(span, each) for span, each in links if each["refType"] == "FOLLOWS_FROM"]
+    assert sum(each["traceID"] != span["traceID"] for span, each in links) > 50
+    assert sum(each["traceID"] == span["traceID"] for span, each in links) > 50
+
+
+def test_the_demos_traces_cannot_blank_their_pages(there, sent):
+    """They hold no link at all."""
+    for found in sent:
+        spans = page(there, found.trace_id)
+        assert all(len(span["references"]) <= 1 and keeps_to_the_rules(span) for span in spans)
+        assert not is_blank(spans)
+
+
+def test_links_inside_a_trace_would_blank_pages(pages, setting):
+    """What the two tests above look for is there with FAILGRAPH_LINKS=all: that is why it is not the default."""
+    setting("LINKS", "all")
+    made = pages()
+    assert sum(is_blank(spans) for spans in made) > 10
+    assert any(not keeps_to_the_rules(span) for spans in made for span in spans)

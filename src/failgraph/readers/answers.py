@@ -7,7 +7,10 @@ after the other, and `{"error": {"httpCode", "message"}}`. Tempo: `{"batches"}`,
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from failgraph.readers.found import MAX_REFUSALS
@@ -18,6 +21,9 @@ from failgraph.text import neutral
 WARNINGS = "@jaeger@warnings"
 """The span attribute in which Jaeger's v3 API hands on what its own one has in `warnings`."""
 
+_REPLACED_END = re.compile(
+    r"Original end timestamp: ((?:1970|20[0-9]{2})-[0-9-]+ [0-9:]+)(?:\.([0-9]{1,9}))? \+0000 UTC"
+)
 _MAX_SAID = 200
 _OTLP = frozenset({"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"})
 _WRAPPERS = ("trace", "result")
@@ -116,9 +122,16 @@ def left_out(warnings: object) -> str | None:
     return next((said(text) for text in _texts(warnings) if text.startswith("trace has more than ")), None)
 
 
-def never_ended(warnings: object) -> bool:
-    """Whether Jaeger gave a span an end that had none."""
-    return any("Original end timestamp: 1970-01-01 00:00:00 +0000 UTC" in text for text in _texts(warnings))
+def replaced_end(warnings: object) -> int | None:
+    """The end of a span, in ns since the epoch, where it was not after the start and Jaeger gave the span another.
+
+    0 is none at all; the result is None where Jaeger has left the end as it was.
+    """
+    for found in filter(None, map(_REPLACED_END.search, _texts(warnings))):
+        with contextlib.suppress(ValueError):
+            second = datetime.strptime(f"{found[1]}+0000", "%Y-%m-%d %H:%M:%S%z")
+            return int(second.timestamp()) * 10**9 + int((found[2] or "").ljust(9, "0"))
+    return None
 
 
 def _texts(warnings: object) -> Iterator[str]:

@@ -34,10 +34,13 @@ class FailureRecord:
 
 
 def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
-    """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text."""
+    """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text.
+
+    Of several observers' it is the one on the span that started first.
+    """
     chosen: dict[str, FailureRecord] = {}
     unreadable: list[str | None] = []
-    for span in spans.values():
+    for span in sorted(spans.values(), key=_by_start):
         parent = spans.get(span.parent_span_id or "") if span.is_failure_span else None
         if span.is_failure_span and not span.events:
             losses.append(Loss("event_missing", f"that of the failure span {span.span_id}"))
@@ -58,6 +61,11 @@ def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str
     untimed = (key for key, failure in chosen.items() if not failure.time_unix_nano and not failure.span.is_row)
     losses.extend(Loss("attribute_missing", f"time of {key}") for key in untimed)
     return chosen
+
+
+def _by_start(span: SpanRecord) -> tuple[int, str]:
+    """In µs, since Jaeger's own JSON has no more; the order in the source is by chance in what Jaeger answers."""
+    return span.start_unix_nano // 1000, span.span_id
 
 
 def by_time(item: tuple[str, FailureRecord]) -> tuple[int, int, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.readers.answers import left_out, never_ended
+from failgraph.readers.answers import left_out, replaced_end
 from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
@@ -111,8 +111,11 @@ def _process_of(span: Mapping[str, object], trace: _Trace, at: At) -> _Process:
 
 def _end(span: Mapping[str, object], start: int) -> int:
     """The end in ns; 0 where there is none."""
+    replaced = replaced_end(span.get("warnings"))
+    if replaced is not None:
+        return replaced
     duration = integer(span.get("duration"))
-    if duration is None or never_ended(span.get("warnings")):
+    if duration is None:
         return 0
     # A duration below zero, as of a span without an end, is written as an unsigned number.
     return max(0, start + 1000 * (duration - 2**64 if duration >= 2**63 else duration))

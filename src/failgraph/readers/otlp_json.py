@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from failgraph import semconv
-from failgraph.readers.answers import WARNINGS, left_out, never_ended
+from failgraph.readers.answers import WARNINGS, left_out, replaced_end
 from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
@@ -67,6 +67,7 @@ def _span(span: Mapping[str, object], service: str, process: int, at: At) -> Spa
         return None
     attributes = _attributes(span.get("attributes"), frozenset({semconv.ROLLOUT_ID, WARNINGS}), at)
     warnings = attributes.pop(WARNINGS, None)
+    replaced = replaced_end(warnings)
     why = left_out(warnings)
     if why is not None:
         at.bad.found.partial.setdefault(trace_id, why)
@@ -77,7 +78,7 @@ def _span(span: Mapping[str, object], service: str, process: int, at: At) -> Spa
         name=at.text(span.get("name"), "the name of a span"),
         kind=_kind(span.get("kind"), at),
         start_unix_nano=count(_get(span, "startTimeUnixNano")),
-        end_unix_nano=0 if never_ended(warnings) else count(_get(span, "endTimeUnixNano")),
+        end_unix_nano=count(_get(span, "endTimeUnixNano")) if replaced is None else replaced,
         service=service,
         process=process,
         attributes=attributes,

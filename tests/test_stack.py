@@ -1,0 +1,111 @@
+"""The demo and the commands against a real stack: a Collector, and a Jaeger behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
+pytest.importorskip("opentelemetry.instrumentation.httpx", reason="the demo's clients are traced by contrib")
+
+from failgraph.cli import main
+from real_backends import collector, jaeger, needed
+
+pytestmark = needed("collector", "jaeger")
+
+Row = dict[str, Any]
+
+
+class Stack(NamedTuple):
+    """What it holds, and what was printed while it got that."""
+
+    jaeger: str
+    """The URL of its pages."""
+    file: Path
+    """What the Collector wrote down."""
+    demo: str
+    doctor: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory) -> Iterator[Stack]:
+    """A demo was told of it, and doctor."""
+    folder = tmp_path_factory.mktemp("stack")
+    with jaeger(folder) as there, collector(folder, there) as between:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+        environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://{between.otlp_grpc}"
+        environ["OTEL_EXPORTER_OTLP_PROTOCOL"] = "grpc"
+        environ["FAILGRAPH_JAEGER_URL"] = there.query
+
+        def run(*words: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-m", "failgraph", *words]
+            return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=120)
+
+        demo, doctor = run("demo"), run("doctor", "jaeger")
+        between.end()
+        assert (demo.returncode, demo.stderr) == (0, "")
+        yield Stack(there.query, between.json, demo.stdout, doctor)
+
+
+@pytest.fixture
+def rows(stack, setting, capsys) -> Callable[..., list[Row]]:
+    """What a command says in JSON."""
+    setting("JAEGER_URL", stack.jaeger)
+
+    def ask(*words: str) -> list[Row]:
+        assert main([*words, "--json"]) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return ask
+
+
+def test_doctor_finds_nothing_lost_on_the_way(stack):
+    """The marked failure graph comes back from Jaeger as it was sent."""
+    assert stack.doctor.returncode == 0, stack.doctor.stdout
+    assert "nothing was lost between the exporter and jaeger" in stack.doctor.stdout
+
+
+def test_the_demo_prints_the_page_of_each_failing_rollout(stack, rows):
+    """Each address is one that `show` takes, pasted as it is."""
+    pages = [line.strip() for line in stack.demo.splitlines() if f"{stack.jaeger}/trace/" in line]
+    assert len(pages) == len(set(pages)) == 7
+    for page in pages:
+        (row,) = rows("show", page)
+        assert page.endswith(row["trace_id"])
+        assert row["losses"] == []
+
+
+@pytest.mark.parametrize("command", ["list", "show"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [],
+        ["--since", "1h"],
+        ["--kind", "judge_failed"],
+        ["--boundary", "model"],
+        ["--service", "environment"],
+        ["--rollout", "sandbox-killed"],
+        ["--kind", "none"],
+    ],
+)
+def test_jaeger_and_the_collectors_file_say_the_same(stack, rows, command, asked):
+    """To the nanosecond, and in the same order."""
+    found = rows(command, "jaeger", *asked)
+    assert found == rows(command, str(stack.file), *asked)
+    assert bool(found) is (asked != ["--kind", "none"])
+
+
+def test_top_counts_the_same(stack, rows):
+    """Failures, root causes, recovered ones, time lost and delays, by boundary, kind and service."""
+    found, wanted = rows("top", "jaeger"), rows("top", str(stack.file))
+    assert len(found) > 5
+    for row in (*found, *wanted):
+        del row["time_lost_ratio"]  # of what was read: of Jaeger the failing traces, of the file all
+    assert found == wanted
