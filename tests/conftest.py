@@ -96,19 +96,6 @@ def tracer(make_provider: Callable[..., TracerProvider]) -> Tracer:
     return make_provider().get_tracer("test")
 
 
-@pytest.fixture(scope="session")
-def demo_traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of one run of the demo, for whoever only reads it."""
-    pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
-    pytest.importorskip("opentelemetry.instrumentation.fastapi", reason="the demo needs failgraph[demo]")
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]")
-    path = tmp_path_factory.mktemp("demo") / "demo.jsonl"
-    command = [sys.executable, "-m", "failgraph", "demo", "--out", str(path)]
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("FAILGRAPH_", "OTEL_"))}
-    subprocess.run(command, env=environ, stdout=subprocess.DEVNULL, check=True, timeout=90)
-    return path
-
-
 @pytest.fixture
 def reading(tmp_path: Path) -> Callable[[bytes], Reading]:
     """Read bytes as a file that somebody downloaded."""

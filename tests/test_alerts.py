@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import CONFIG
+from shipped import CONFIG
 
 pytestmark = pytest.mark.skipif(
     shutil.which("promtool") is None and not os.environ.get("CI"), reason="no promtool here: apt-get install prometheus"

@@ -17,7 +17,7 @@ from failgraph.semconv import BOUNDARY, EVENT_NAME, ID, KIND, REASON, REST, SEQ,
 from real_backends import needed
 from redaction_corpus import INNOCENT, SECRETS
 from sdk_spans import sdk_spans
-from stack import collector, eventually, to_file
+from shipped import collector, eventually, to_file
 
 pytestmark = needed("collector")
 
@@ -50,7 +50,7 @@ def attributes(holder: dict) -> dict[str, dict]:
 
 
 @pytest.fixture(scope="module")
-def arrived(tmp_path_factory, demo_traces) -> tuple[dict[int, dict], Path]:
+def arrived(tmp_path_factory, fleet_file) -> tuple[dict[int, dict], Path]:
     """By the number of a span what the Collector made of it, and the file, in which the demo is as well."""
     folder = tmp_path_factory.mktemp("redaction")
     long = {ID: "long", BOUNDARY: "agent", KIND: "agent_timeout", SEQ: 1, TEXT_BYTES: 4000}
@@ -60,7 +60,7 @@ def arrived(tmp_path_factory, demo_traces) -> tuple[dict[int, dict], Path]:
     )
     sent = [span(number, text) for number, (_, text, *_) in enumerate((*SECRETS, *INNOCENT), 1)]
     sent.append(span(len(sent) + 1, "", *rest))
-    demo = list(sdk_spans(demo_traces))
+    demo = list(sdk_spans(fleet_file))
     with collector(folder, "collector.yaml", "redaction.yaml", more=to_file(folder / "out")) as running:
         running.export([*sent, *demo])
         eventually(lambda: len(list(written(folder / "out"))) >= len(sent) + len(demo))
@@ -108,9 +108,9 @@ def test_span_attributes_are_the_programs_own(arrived):
     assert all(attributes(each)["not.touched"] == {"stringValue": "password=hunter22"} for each in arrived[0].values())
 
 
-def test_what_failgraph_has_redacted_stays_as_it_is(arrived, demo_traces):
+def test_what_failgraph_has_redacted_stays_as_it_is(arrived, fleet_file):
     """The demo's failures come through unchanged: nothing is lost twice."""
-    before = {trace.trace_id: trace.report for trace in read(str(demo_traces)).traces}
+    before = {trace.trace_id: trace.report for trace in read(str(fleet_file)).traces}
     after = {trace.trace_id: trace for trace in read(str(arrived[1])).traces if trace.trace_id in before}
     assert {key: trace.report for key, trace in after.items()} == before
     assert [loss for trace in after.values() for loss in trace.losses] == []

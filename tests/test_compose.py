@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from real_backends import built, needed
-from stack import CONFIG
+from shipped import CONFIG
 
 pytestmark = needed("compose", "collector")
 

@@ -17,7 +17,7 @@ from failgraph.readers import read
 from failgraph.semconv import CAUSE_SPAN_ID, REPORT_ROOT_SPAN_ID
 from real_backends import free_ports, needed, running
 from sdk_spans import sdk_spans
-from stack import CONFIG, collector, eventually, scrape
+from shipped import CONFIG, collector, eventually, scrape
 
 pytestmark = needed("collector", "jaeger")
 
@@ -67,11 +67,11 @@ def jaeger(tmp_path_factory) -> Jaeger:
 
 
 @pytest.fixture(scope="module")
-def delivered(jaeger, tmp_path_factory, demo_traces):
+def delivered(jaeger, tmp_path_factory, fleet_file):
     """Jaeger with all spans of the demo, each of which was sent while somebody was about to be killed, or dead."""
     folder = tmp_path_factory.mktemp("collector")
     env = {"JAEGER_OTLP_HTTP": jaeger.otlp}
-    sent = list(sdk_spans(demo_traces))
+    sent = list(sdk_spans(fleet_file))
     third = len(sent) // 3
     wanted: dict[str, set[str]] = {}
     for span in sent:
@@ -101,9 +101,9 @@ def delivered(jaeger, tmp_path_factory, demo_traces):
 
 
 @pytest.mark.parametrize("api", ["api/v3/traces", "api/traces"])
-def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(delivered, demo_traces, api, tmp_path):
+def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(delivered, fleet_file, api, tmp_path):
     """By kill -9, with spans on their way: every report is read back as it was written, from a Jaeger on disk, too."""
-    traces = list(read(str(demo_traces)).traces)
+    traces = list(read(str(fleet_file)).traces)
     assert len(traces) == 7
     for trace in traces:
         file = tmp_path / f"{trace.trace_id}.json"
@@ -115,11 +115,11 @@ def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(delivered
         assert {loss.kind for loss in back.losses} <= {"duplicate"} | {loss.kind for loss in trace.losses}
 
 
-def test_the_command_finds_them_there(delivered, demo_traces, capsys):
+def test_the_command_finds_them_there(delivered, fleet_file, capsys):
     """`failgraph list`, from a Jaeger on disk as from a file: the same traces, root causes and counts."""
     pytest.importorskip("httpx", reason="the command asks by httpx, which this set lacks")
     listed = []
-    for source in (delivered.query, str(demo_traces)):
+    for source in (delivered.query, str(fleet_file)):
         assert main(["list", source, "--since", "1d", "--json"]) == 0
         rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         listed.append({row["trace_id"]: (row["root_cause"], row["count"], row["recovered"]) for row in rows})
@@ -143,10 +143,10 @@ def filled(url: str, values: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=[pattern["key"] for pattern in PATTERNS])
-def test_a_link_of_jaegers_page_leads_to_the_span_that_it_names(delivered, demo_traces, pattern):
+def test_a_link_of_jaegers_page_leads_to_the_span_that_it_names(delivered, fleet_file, pattern):
     """Wherever Jaeger shows the key, the address can be filled in, and is of a span that Jaeger has in that trace."""
     followed = 0
-    for trace in read(str(demo_traces)).traces:
+    for trace in read(str(fleet_file)).traces:
         (answer,) = json.loads(delivered.get(f"api/traces/{trace.trace_id}"))["data"]
         held = {
             "logs": [log["fields"] for span in answer["spans"] for log in span["logs"]],

@@ -26,7 +26,7 @@ from failgraph.readers import Trace, read, spans
 from failgraph.semconv import BOUNDARY, ERROR_TYPE, EVENT_NAME, ID, REMOTE, REPORT_ID, REPORT_ROOT_KIND
 from real_backends import free_ports, needed
 from sdk_spans import sdk_spans
-from stack import CONFIG, Series, collector, eventually, scrape
+from shipped import CONFIG, Series, collector, eventually, scrape
 
 pytestmark = needed("collector")
 
@@ -48,11 +48,11 @@ def odd_spans() -> list[ReadableSpan]:
 
 
 @pytest.fixture(scope="module")
-def counting(tmp_path_factory, demo_traces):
+def counting(tmp_path_factory, fleet_file):
     """A Collector that has got the demo's spans, and the odd ones."""
     env = {"METRICS_FLUSH": "100ms"}
     with collector(tmp_path_factory.mktemp("counting"), "collector.yaml", "failure-metrics.yaml", env=env) as running:
-        running.export([*sdk_spans(demo_traces), *odd_spans()])
+        running.export([*sdk_spans(fleet_file), *odd_spans()])
         eventually(lambda: sum(each.value for each in scrape(running.failure_metrics) if each.name == ROLLOUTS) == 9)
         yield running
 
@@ -65,8 +65,8 @@ def counted(counting) -> list[Series]:
 
 
 @pytest.fixture(scope="module")
-def traces(demo_traces) -> list[Trace]:
-    return list(read(str(demo_traces)).traces)
+def traces(fleet_file) -> list[Trace]:
+    return list(read(str(fleet_file)).traces)
 
 
 def by(counted: list[Series], name: str, *labels: str) -> Counter:
@@ -102,13 +102,13 @@ def test_hops_are_counted_by_what_became_of_them(counted, traces):
     assert failed.total() > recovered.total() > 0
 
 
-def test_rollouts_are_counted_and_timed_by_outcome(counted, traces, demo_traces):
+def test_rollouts_are_counted_and_timed_by_outcome(counted, traces, fleet_file):
     """One for each trace, clean ones too; the durations are those of the root spans."""
     expected = Counter({"clean": 1})
     for trace in traces:
         expected["recovered" if trace.report.failure_id is None else "failed"] += 1
     assert by(counted, ROLLOUTS, OUTCOME) == {(outcome,): number for outcome, number in expected.items()}
-    seconds = sum(span.duration_nano for span in spans(str(demo_traces)) if span.parent_span_id is None) / 1e9
+    seconds = sum(span.duration_nano for span in spans(str(fleet_file)) if span.parent_span_id is None) / 1e9
     assert by(counted, "nemo_gym_rollout_duration_seconds_sum").total() == pytest.approx(seconds)
     roots = by(counted, ROLLOUTS, OUTCOME, ROOT_KIND)
     assert roots["clean", "none"] == 1

@@ -18,7 +18,7 @@ from failgraph.readers import read, spans
 from failgraph.semconv import BOUNDARY, EVENT_NAME, ID, KIND
 from real_backends import needed
 from sdk_spans import sdk_spans
-from stack import Collector, collector, eventually, to_file
+from shipped import Collector, collector, eventually, to_file
 
 pytestmark = needed("collector")
 
@@ -61,13 +61,13 @@ def sampling(folder: Path, percent: int, *more_files: str):
         yield running
 
 
-def test_every_failing_trace_is_kept_whole_and_no_clean_one(tmp_path, demo_traces):
+def test_every_failing_trace_is_kept_whole_and_no_clean_one(tmp_path, fleet_file):
     """With a share of 0 for the rest: also what recovered, and a judge's failure behind a 200, which is no error."""
-    sent = per_trace(demo_traces)
-    failing = {trace.trace_id for trace in read(str(demo_traces)).traces}
+    sent = per_trace(fleet_file)
+    failing = {trace.trace_id for trace in read(str(fleet_file)).traces}
     assert len(failing) == len(sent) - 1
     with sampling(tmp_path, 0) as running:
-        running.export([*sdk_spans(demo_traces), *clean_traces(50)])
+        running.export([*sdk_spans(fleet_file), *clean_traces(50)])
         eventually(lambda: per_trace(tmp_path / "kept").total() >= sum(sent[each] for each in failing))
         time.sleep(1.5)  # the decision on the clean ones, too
     assert per_trace(tmp_path / "kept") == {each: sent[each] for each in failing}
@@ -95,9 +95,9 @@ def test_what_comes_after_a_decision_follows_it(tmp_path):
     assert per_trace(tmp_path / "kept") == {f"{kept.trace_id:032x}": 2}
 
 
-def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, demo_traces):
+def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, fleet_file):
     """Spans of a trace that come by two balancers, in any order, meet in one sampler; both samplers have work."""
-    sent = [*sdk_spans(demo_traces), *clean_traces(40)]
+    sent = [*sdk_spans(fleet_file), *clean_traces(40)]
     random.Random(7).shuffle(sent)
     with contextlib.ExitStack() as stack:
         folders = [tmp_path / "sampler-1", tmp_path / "sampler-2"]
@@ -116,19 +116,16 @@ def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, demo_traces):
 
 
 def test_a_trace_over_grpcs_4_mib_comes_through_both_tiers(tmp_path):
-    """One request of 8 MB, as gRPC refuses it by default, arrives whole: each receiver takes it, each sender splits it."""
+    """One request of 8 MB, which gRPC refuses by default, arrives whole: receivers take it, senders split it."""
     made = random.Random(7)
-    root = context(made.getrandbits(128), 1)
-    spans_of_one = [
-        span(context(root.trace_id, number), None if number == 1 else root, Event("x", {"x": made.randbytes(20_000).hex()}))
-        for number in range(1, 201)
-    ]
+    root, large = context(made.getrandbits(128), 1), Event("large", {"text": made.randbytes(20_000).hex()})
+    parts = [span(context(root.trace_id, number), root, large) for number in range(2, 201)]
     with contextlib.ExitStack() as stack:
         sampler = enter(stack, sampling(tmp_path / "sampler", 100, "scale/sampler.yaml"), tmp_path / "sampler")
         env = {"SAMPLERS": f"[{sampler.otlp_grpc}]"}
         balancer = enter(stack, collector(tmp_path / "balancer", "scale/balancer.yaml", env=env), tmp_path / "balancer")
         exporter = GrpcExporter(endpoint=f"http://{balancer.otlp_grpc}", insecure=True, timeout=20)
-        assert exporter.export(spans_of_one) is SpanExportResult.SUCCESS
+        assert exporter.export([span(root, None, large), *parts]) is SpanExportResult.SUCCESS
         exporter.shutdown()
         eventually(lambda: per_trace(tmp_path / "sampler" / "kept").total() == 200)
 

@@ -20,7 +20,7 @@ import yaml
 from failgraph import semconv
 from failgraph.records import FailureBoundary, ModelFailureDetails, SandboxFailureDetails
 from failgraph.view.pages import GRAFANA_SOURCE
-from stack import CONFIG
+from shipped import CONFIG
 
 COMPOSE = CONFIG.parent / "docker-compose.yml"
 FILES = sorted(path for path in CONFIG.rglob("*") if path.is_file())
