@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -69,14 +70,16 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(answer: Callable[[Asked, Handler], Reply | None]) -> Iterator[Server]:
+def serving(answer: Callable[[Asked, Handler], Reply | None], tls: SSLContext | None = None) -> Iterator[Server]:
     """Serve what `answer` says."""
     server: Any = _Server(("127.0.0.1", 0), Handler)
     server.answer, server.asked = answer, []
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        yield Server(f"http://127.0.0.1:{server.server_port}", server.asked)
+        yield Server(f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}", server.asked)
     finally:
         server.shutdown()
         server.server_close()

@@ -64,7 +64,9 @@ def summaries(traces: dict[str, Document], fields: dict[str, str]) -> Iterator[D
         if matching and left:
             left -= 1
             services = [{"name": name} for name in services_of(document)]
-            yield {"traceId": trace_id, "minStartTimeUnixNano": str(min(starts)), "services": services}
+            ends = [int(span["endTimeUnixNano"]) for _, span in spans_of(document)]
+            times = {"minStartTimeUnixNano": str(min(starts)), "maxEndTimeUnixNano": str(max(ends))}
+            yield {"traceId": trace_id, **times, "services": services}
 
 
 def nano(text_: str) -> int:

@@ -97,7 +97,9 @@ def search(traces: dict[str, Document], fields: dict[str, str]) -> Reply:
         end = max(int(span.get("endTimeUnixNano", 0)) for _, span in spans)
         overlaps = end >= int(fields["start"]) * SECOND and start <= int(fields["end"]) * SECOND
         if overlaps and matches(spans):
-            found.append({"traceID": trace_id.lstrip("0"), "startTimeUnixNano": str(start), "durationMs": 5})
+            found.append(
+                {"traceID": trace_id.lstrip("0"), "startTimeUnixNano": str(start), "durationMs": (end - start) // 10**6}
+            )
     return Reply(text({"traces": found[: int(fields["limit"])], "metrics": {"inspectedTraces": len(traces)}}))
 
 
@@ -143,6 +145,8 @@ def _either(tokens: list[str], inner: Callable[..., Any]) -> tuple[Any, list[str
 
 
 def _spanset(tokens: list[str]) -> tuple[Callable[[Spans], bool], list[str]]:
+    if tokens[:2] == ["{", "}"]:
+        return lambda _: True, tokens[2:]
     condition, rest = _either(_after(tokens, "{"), _condition)
 
     def matches(spans: Spans) -> bool:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
+import json
+import shutil
 import socket
+import ssl
+import subprocess
 import time
 import traceback
 from collections.abc import Callable
@@ -172,7 +177,7 @@ CASES = {
 @pytest.fixture
 def jaeger_at(setting, monkeypatch, capsys):
     """Run `show jaeger TRACE_ID` against an address, with secrets to send; the exit code and what it says."""
-    monkeypatch.setattr(client_module.Client.__init__, "__defaults__", ((), LIMITS, time.sleep))
+    monkeypatch.setattr(client_module, "LIMITS", LIMITS)
 
     def run(url: str, *command: str) -> tuple[int, str]:
         setting("JAEGER_URL", url)
@@ -216,6 +221,25 @@ def test_what_is_told_of_errors_holds_nothing_that_was_sent(jaeger_at):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("escaped", [json.dumps(SECRET), "".join(f"\\u{ord(char):04x}" for char in SECRET)])
+def test_no_way_to_write_it_gets_it_through(escaped, jaeger_at):
+    """In an error, in a warning of an answer, in what says that a trace is a part; whole, escaped or cut in two."""
+    words = f'"{escaped.strip(chr(34))}"'.encode()
+    span = b'{"traceID":"%s","spanID":"1","startTime":5,"duration":1,"warnings":["trace has more than %s"]}'
+    span = span % (TRACE_ID.encode(), words.strip(b'"'))
+    for answer in [
+        reply(b'{"error":{"httpCode":500,"message":%s}}' % words, 500),
+        reply(b'{"errors":[{"code":500,"msg":%s}]}' % words, 200),
+        reply(b'{"data":[{"traceID":"%s","spans":[%s],"processes":{}}]}' % (TRACE_ID.encode(), span), 200),
+        reply(b'{"message":%s}' % words, 500),
+        reply(b" " * (4096 - 8) + BASIC.encode(), 500, "text/plain"),
+    ]:
+        with serving(answer) as server:
+            _, err = jaeger_at(server.url)
+            assert "hunter" not in err
+            assert "Basic dX" not in err
+
+
 def test_nobody_there(jaeger_at):
     """A port that nobody listens on, and a name that is none."""
     with socket.socket() as free:
@@ -236,6 +260,26 @@ def test_https_where_http_is_spoken(jaeger_at):
         said = "it does not speak TLS, as https asks for); is it running? FAILGRAPH_JAEGER_URL says where"
         assert jaeger_at(at) == (3, f"failgraph: Jaeger at {at} cannot be reached ({said}\n")
         assert server.asked == []
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here to make a certificate")
+def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
+    """One that nobody vouches for is an error that says how to name its CA; with that the answer is read."""
+    names = ["-keyout", tmp_path / "key", "-out", tmp_path / "cert", "-days", "2", "-subj", "/CN=localhost"]
+    ask = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names, "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(ask, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    with serving(reply(b"", 500), context) as server:
+        code, err = jaeger_at(server.url)
+        assert code == 3
+        assert "has a certificate that is not trusted (self" in err
+        assert "name its CA's file in SSL_CERT_FILE" in err
+        assert server.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))
+        assert jaeger_at(server.url) == (3, f"failgraph: Jaeger at {server.url} answered 500\n")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nothing"))
+    assert jaeger_at(server.url) == (3, "failgraph: the file that SSL_CERT_FILE names cannot be read\n")
 
 
 def test_nothing_is_asked_in_the_clear_off_loopback(jaeger_at, monkeypatch):
@@ -399,15 +443,18 @@ def test_a_small_body_cannot_fill_the_memory():
 
 
 def test_an_answer_of_several_gzip_chunks_is_whole():
-    """Byte by byte, and with something behind it."""
-    import io
+    """Byte by byte, and of two members; what is cut, or is followed by something else, is damaged."""
 
     text = b'{"result":{}}' * 1000
     packed = gzip.compress(text)
-    for chunks in ([packed], [packed[at : at + 1] for at in range(len(packed))], [packed, b"behind"]):
+    two = gzip.compress(text[:500]) + gzip.compress(text[500:])
+    for chunks in ([packed], [packed[at : at + 1] for at in range(len(packed))], [two], [two[:90], two[90:]]):
         file = io.BytesIO()
         assert body.write(chunks, file, 1 << 20, time.monotonic() + 60, packed=True) == len(text)
         assert file.getvalue() == text
+    for chunks in ([packed, b"behind"], [packed + b"behind"], [packed[:-1]], []):
+        with pytest.raises(body.DamagedError):
+            body.write(chunks, io.BytesIO(), 1 << 20, time.monotonic() + 60, packed=True)
 
 
 def test_a_large_answer_is_in_a_file(client):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import time
+from datetime import datetime, timezone
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,54 +11,18 @@ pytest.importorskip("httpx", reason="backends are asked with httpx, which this s
 
 from failgraph import FailureBoundary
 from failgraph.backends.tempo import traceql
-from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.readers.query import Query
 from http_stand_in import Reply, serving
-from otlp_file import SECOND, T0, TRACE, event, failure_span, process, reported, seen, span, write
+from otlp_file import SECOND, T0, TRACE, event, failure_span, process, seen, span, write
+from recent import NOW, failing, ids, moved, runner
 from tempo_stand_in import parsed, tempo_stand_in
-
-NOW = (time.time_ns() // SECOND - 600) * SECOND - T0
-"""What is added to T0 to come to ten minutes ago."""
-
-
-def ago(document, nano: int = NOW):
-    """A document of T0 moved to ten minutes ago."""
-    for resource_spans in document["resourceSpans"]:
-        for each in (each for scope in resource_spans["scopeSpans"] for each in scope["spans"]):
-            for holder in (each, *each["events"]):
-                for key in ("startTimeUnixNano", "endTimeUnixNano", "timeUnixNano"):
-                    if key in holder:
-                        holder[key] = str(int(holder[key]) + nano)
-    return document
-
-
-def failing(trace: str, start: int = 0, service: str = "gym", rollout: str | None = None, **fields):
-    attributes = reported("e", own="e") | ({"nemo.gym.rollout.id": rollout} if rollout else {})
-    happened = seen(event("e", **fields), start + 5)
-    return ago(
-        process(
-            span(1, None, happened, trace=trace, start=start, end=start + SECOND, attributes=attributes),
-            service=service,
-        )
-    )
 
 
 @pytest.fixture
 def run(setting, capsys):
-    """Run a command against a Tempo; exit code, JSON rows, what it says."""
-
-    def run_it(url: str, *command: str):
-        setting("TEMPO_URL", url)
-        code = main([*command, "--json"])
-        out, err = capsys.readouterr()
-        return code, [json.loads(line) for line in out.splitlines()], err
-
-    return run_it
-
-
-def ids(rows) -> list[str]:
-    return [row["trace_id"] for row in rows]
+    """Run a command against an address; exit code, JSON rows, what it says."""
+    return runner("TEMPO_URL", setting, capsys)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +76,8 @@ def test_what_is_asked_for_is_found(run):
     traces = {
         "a" * 32: failing("a" * 32, kind="judge_failed", boundary="resources_server", service="judge", rollout="r-1"),
         "b" * 32: failing("b" * 32, SECOND, kind='a "quoted" \\ kind\n', boundary="sandbox", rollout='r"2'),
-        "c" * 32: ago(process(span(1, None, start=5, trace="c" * 32))),
-        "d" * 32: ago(
+        "c" * 32: moved(process(span(1, None, start=5, trace="c" * 32))),
+        "d" * 32: moved(
             process(
                 span(1, None, trace="d" * 32),
                 failure_span(
@@ -168,8 +131,18 @@ def test_all_are_found_however_many_there_are(run):
         )
         code, rows, err = run(tempo.url, "list", "tempo", "--limit", "3", "--since", "1h")
         assert ids(rows) == list(many)[-3:]
-        code, rows, err = run(tempo.url, "list", "tempo", "--since", "8m")
-        assert 100 < len(rows) < 140 or len(rows) == 100
+        since = datetime.fromtimestamp((T0 + NOW) // SECOND + 100, timezone.utc).isoformat()
+        code, rows, err = run(tempo.url, "list", "tempo", "--since", since, "--limit", "1000")
+        assert (code, ids(rows), err) == (0, list(many)[99:], "")
+
+
+def test_the_share_is_of_all_traces(run):
+    """`top` asks for the durations of the clean traces too: of four seconds in which one failed, a quarter was lost."""
+    clean = (moved(process(span(1, None, trace=f"{number}" * 32))) for number in range(1, 4))
+    with tempo_stand_in(failing(TRACE), *clean) as tempo:
+        code, (row,), err = run(tempo.url, "top", "tempo", "--since", "1h")
+    assert (code, err) == (0, "")
+    assert (row["time_lost_nano"], row["time_lost_ratio"]) == (SECOND, 0.25)
 
 
 def test_more_in_one_second_than_are_given_is_a_loss(run):

@@ -126,3 +126,10 @@ def test_a_hostile_kind_and_service_are_neutral(tmp_path):
     lines = [plain(line) for line in top_lines(top_rows(found.traces, Query(), found.durations))]
     assert len(lines) == 2
     assert all(line.isprintable() and len(line) < 250 for line in lines)
+
+
+def test_without_any_time_what_was_lost_is_unknown(tmp_path):
+    """Where no span of the traces has both times the time lost and its share are None, not zero."""
+    found = read(write(tmp_path / "file", process(span(1, None, seen(event("a")), end=None))))
+    (row,) = top_rows(found.traces, EVERYTHING, found.durations)
+    assert (row.count, row.time_lost_nano, row.time_lost_ratio) == (1, None, None)

@@ -1,18 +1,19 @@
 """Traces out of a running Jaeger or Tempo, over HTTP.
 
-`address_of` says which backend a source is, `fetched` brings its traces here, and `read_backend` reads them.
+`address_of` says which backend a source is, and `read_backend` reads its traces: they are searched for, fetched into
+temporary files, and read as files are.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from typing import IO, NamedTuple
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 
-from failgraph.backends import detect
-from failgraph.backends.address import HEADERS, URLS, Address, Kind, address_of, headers_for
-from failgraph.backends.client import Client
+from failgraph.backends.address import URLS, Address, address_of
+from failgraph.backends.connect import connected
+from failgraph.backends.elsewhere import causes_elsewhere, only
 from failgraph.backends.jaeger import Jaeger
 from failgraph.backends.kept import Kept
 from failgraph.backends.refusals import Place
@@ -24,10 +25,12 @@ from failgraph.readers import Reading, read_parts
 from failgraph.readers.query import Query
 from failgraph.settings import Settings
 
-__all__ = ["Address", "Fetched", "Told", "address_of", "fetched", "read_backend"]
+__all__ = ["Address", "Told", "address_of", "read_backend"]
 
 LIMIT = 100
 """Traces that are looked at where nobody says how many."""
+EVERY = 1000
+"""Traces whose durations are summed up."""
 LOOKBACK = 3600 * 1_000_000_000
 """Nanoseconds before now from which on traces are looked at where nobody says since when."""
 
@@ -35,74 +38,58 @@ _AHEAD = 60 * 1_000_000_000
 """Nanoseconds that other clocks may be ahead of ours."""
 _MOST_BYTES = 1 << 30
 """Of all traces together."""
+_ROUNDS = 3
+"""How often the traces of causes are asked for: each may name another."""
+_MOST_ELSEWHERE = 32
+"""Traces of causes that are asked for at a time."""
 
 Told = Callable[[int, int], None]
 """Told, while traces are fetched, how many of how many are there; 0 of 0 while they are searched for."""
 
 
-class Fetched(NamedTuple):
-    """What a backend gave."""
-
-    parts: list[tuple[str, IO[bytes]]]
-    """For `read_parts`; none where the backend has no such trace."""
-    losses: Losses
-    """What it has and did not give."""
-    notes: tuple[str, ...]
-    """What was not asked for, each in a sentence."""
-
-
-@contextmanager
-def fetched(address: Address, query: Query, settings: Settings, told: Told | None = None) -> Iterator[Fetched]:
-    """The trace of `address`, or the newest ones that may match `query`; in temporary files, for as long as this lasts.
-
-    Raises SourceError, with one line that says what to do, where the backend does not give them.
-    """
-    with _backend(address, settings) as (place, backend), closing(Kept(str(place))) as kept:
-        if told is not None:
-            told(0, 0)
-        found, notes = _found(address, query, backend)
-        losses: list[Loss] = []
-        if found.crowded:
-            losses.append(Loss("partial_trace", f"{place} has more traces of one moment than it gives at once"))
-        try:
-            for number, trace_id in enumerate(found.trace_ids):
-                if told is not None:
-                    told(number, len(found.trace_ids))
-                if kept.size > _MOST_BYTES:
-                    left = len(found.trace_ids) - number
-                    losses.append(Loss("partial_trace", f"{left} traces more than fit in {_MOST_BYTES >> 20} MB"))
-                    break
-                answer = backend.trace(trace_id)
-                if answer is not None:
-                    kept.add(answer)
-                elif address.trace_id is None:
-                    losses.append(Loss("partial_trace", f"{trace_id} was found, but is not there any more"))
-            parts = kept.parts()
-        except OSError as error:
-            raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None
-        yield Fetched(parts, tuple(losses), notes)
-
-
 def read_backend(
-    address: Address, query: Query, settings: Settings, told: Told | None = None
+    address: Address, query: Query, settings: Settings, told: Told | None = None, *, every: bool = False
 ) -> tuple[Reading, tuple[str, ...]]:
-    """What `fetched` brings, read, and what was not asked for; without traces where the backend has none such."""
-    with fetched(address, query, settings, told) as brought:
-        try:
-            reading = read_parts(brought.parts) if brought.parts else Reading([], {}, {}, ())
-        except SourceError as error:
-            where = " or ".join(URLS[kind] for kind in URLS if address.kind in (kind, None))
-            raise SourceError(f"{error}; {where} says where the API is, with the path before /api") from None
-        return reading._replace(losses=(*brought.losses, *reading.losses)), brought.notes
+    """The trace of `address`, or the newest ones that may match `query`; and in sentences what was not looked at.
+
+    With `every` the durations are those of all traces since then, those without failures too; none where they are too
+    many, and that is said.
+
+    There is no trace in it where the backend has none such. Causes in other traces are taken in. Raises SourceError,
+    with one line that says what to do, where the backend does not give what it is asked for.
+    """
+    try:
+        with connected(address, settings) as (place, backend), closing(Kept(str(place))) as kept:
+            if told is not None:
+                told(0, 0)
+            found, notes = _found(address, query, backend)
+            losses = _fetch(found.trace_ids, backend, kept, told)
+            if found.crowded:
+                losses.append(Loss("partial_trace", f"{place} has more traces of one moment than it gives at once"))
+            if address.trace_id is not None:
+                losses = []  # that it is not there is no loss but the answer
+            reading = _read(address, place, kept)
+            asked = set(found.trace_ids)
+            for _ in range(_ROUNDS):
+                others = causes_elsewhere(reading, asked)[:_MOST_ELSEWHERE]
+                if not others:
+                    break
+                asked.update(others)
+                _fetch(others, backend, kept, None)
+                reading = _read(address, place, kept)
+            reading = only(reading, found.trace_ids)
+            if every and address.trace_id is None:
+                reading, notes = _with_every(reading, notes, query, backend)
+    except OSError as error:
+        raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None
+    return reading._replace(losses=(*losses, *reading.losses)), notes
 
 
 def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Found, tuple[str, ...]]:
     if address.trace_id is not None:
         return Found([address.trace_id], more=False, crowded=False), ()
-    now = time.time_ns()
-    since = now - LOOKBACK if query.since_unix_nano is None else query.since_unix_nano
     limit = LIMIT if query.limit is None else query.limit
-    found = backend.failing(query, since, max(now, since) + _AHEAD, limit)
+    found = backend.failing(query, *_window(query), limit)
     notes = []
     if found.more:
         notes.append(f"looked at the newest {len(found.trace_ids)} of more traces; --limit sets how many")
@@ -111,26 +98,56 @@ def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Fou
     return found, tuple(notes)
 
 
-@contextmanager
-def _backend(address: Address, settings: Settings) -> Iterator[tuple[Place, Jaeger | Tempo]]:
-    kind = address.kind or _asked_for_kind(address.base, settings)
-    headers = headers_for(kind, address.base, settings)
-    with closing(Client(_place(kind, address.base), headers)) as client:
-        yield client.place, Jaeger(client) if kind == "jaeger" else Tempo(client)
+def _window(query: Query) -> tuple[int, int]:
+    """From when to when traces are looked at, in ns since the epoch."""
+    now = time.time_ns()
+    since = now - LOOKBACK if query.since_unix_nano is None else query.since_unix_nano
+    return since, max(now, since) + _AHEAD
 
 
-def _asked_for_kind(base: str, settings: Settings) -> Kind:
-    """Find out which backend it is; what is sent along is only what is configured for each, at that origin."""
-    kinds = detect.order(base, settings)
-    for kind in kinds:
-        with closing(Client(_place(None, base), headers_for(kind, base, settings))) as client:
-            if detect.is_kind(kind, client):
-                return kind
-    with closing(Client(_place(None, base), headers_for(kinds[0], base, settings))) as client:
-        raise detect.neither(base, client)
+def _with_every(
+    reading: Reading, notes: tuple[str, ...], query: Query, backend: Jaeger | Tempo
+) -> tuple[Reading, tuple[str, ...]]:
+    durations = backend.durations(*_window(query), EVERY)
+    if durations is None:
+        said = f"there are more than {EVERY} traces, too many to sum up their durations; --since sets from when on"
+        return reading._replace(durations={}), (*notes, said)
+    return reading._replace(durations={**durations, **reading.durations}), notes
 
 
-def _place(kind: Kind | None, base: str) -> Place:
-    if kind is None:
-        return Place("the backend", base, " or ".join(URLS.values()), " or ".join(HEADERS.values()))
-    return Place(kind.capitalize(), base, URLS[kind], HEADERS[kind])
+def _fetch(trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told | None) -> list[Loss]:
+    """Fetch traces one by one; what did not come."""
+    losses = []
+    for number, trace_id in enumerate(trace_ids):
+        if told is not None:
+            told(number, len(trace_ids))
+        if kept.size > _MOST_BYTES:
+            left = len(trace_ids) - number
+            losses.append(Loss("partial_trace", f"{left} traces more than fit in {_MOST_BYTES >> 20} MB"))
+            break
+        answer = backend.trace(trace_id)
+        if answer is not None:
+            kept.add(answer)
+        else:
+            losses.append(Loss("partial_trace", f"{trace_id} was found, but is not there any more"))
+    return losses
+
+
+def _read(address: Address, place: Place, kept: Kept) -> Reading:
+    """What was fetched; the backend's words among it may repeat what it was sent."""
+    parts = kept.parts()
+    try:
+        reading = read_parts(parts) if parts else Reading([], {}, {}, ())
+    except SourceError as error:
+        where = " or ".join(URLS[kind] for kind in URLS if address.kind in (kind, None))
+        raise SourceError(
+            f"{place.clean(str(error))}; {where} says where the API is, with the path before /api"
+        ) from None
+    return reading._replace(
+        traces=[replace(trace, losses=_clean(trace.losses, place)) for trace in reading.traces],
+        losses=_clean(reading.losses, place),
+    )
+
+
+def _clean(losses: Losses, place: Place) -> Losses:
+    return tuple(loss._replace(detail=place.clean(loss.detail)) for loss in losses)

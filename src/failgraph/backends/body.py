@@ -9,6 +9,8 @@ from typing import IO
 
 _CHUNK = 1 << 20
 """Bytes that are unpacked at a time, so that a small body cannot fill the memory."""
+_GZIP = 31
+"""What zlib calls its own form with gzip's head around it."""
 
 
 class OverlongError(Exception):
@@ -45,13 +47,15 @@ def _in_time(chunks: Iterable[bytes], until: float) -> Iterator[bytes]:
 
 
 def _unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    unpack = zlib.decompressobj(wbits=31)
+    unpack = zlib.decompressobj(wbits=_GZIP)
     try:
         for chunk in chunks:
             rest = chunk
-            while rest and not unpack.eof:
+            while rest:
+                if unpack.eof:  # another member
+                    unpack = zlib.decompressobj(wbits=_GZIP)
                 yield unpack.decompress(rest, _CHUNK)
-                rest = unpack.unconsumed_tail
+                rest = unpack.unused_data or unpack.unconsumed_tail
     except zlib.error:
         raise DamagedError from None
     if not unpack.eof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import ssl
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from failgraph.backends import body, refusals
 from failgraph.backends.address import is_loopback
-from failgraph.backends.refusals import Place
+from failgraph.backends.refusals import HEAD, Place
 from failgraph.errors import SourceError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ PROTOBUF = "application/protobuf"
 
 _SPOOLED = 1 << 20
 """Bytes of an answer that are held in memory; a longer one goes into a temporary file."""
-_HEAD = 4096
 _BUSY = (429, 503)
 _LONGEST = 15
 """Digits of a number that are read; with more it is too large whatever they are."""
@@ -41,6 +41,10 @@ class Limits(NamedTuple):
     pause: float = 1.0
     """Before the second try of a busy backend that does not say how long; twice as long before the third."""
     longest_pause: float = 15.0
+
+
+LIMITS = Limits()
+"""Those of a client to which nobody gives any."""
 
 
 class Answer(NamedTuple):
@@ -91,13 +95,13 @@ class Client:
         self,
         place: Place,
         headers: Collection[tuple[str, str]] = (),
-        limits: Limits = Limits(),  # noqa: B008 - immutable
+        limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.place = place._replace(sent=tuple(value for _, value in headers))
-        self._limits = limits
+        self._limits = LIMITS if limits is None else limits
         self._sleep = sleep
-        self._http = _http_client(self.place, headers, limits)
+        self._http = _http_client(self.place, headers, self._limits)
         self._file = _spool()
 
     def close(self) -> None:
@@ -161,7 +165,7 @@ class Client:
         if packing not in ("identity", "gzip", ""):
             raise self.place.error("packs its answers in a way that it was not asked for; a proxy may do that")
         accepted = status == 200 or status in allowed
-        most = self._limits.bytes if accepted else _HEAD
+        most = self._limits.bytes if accepted else HEAD
         if accepted and (_number(reply.headers.get("content-length", "")) or 0) > most:
             raise body.OverlongError
         file = self._fresh_file()
@@ -172,7 +176,7 @@ class Client:
                 raise
             size = most
         file.seek(0)
-        head = file.read(_HEAD)
+        head = file.read(HEAD)
         file.seek(0)
         if not accepted:
             raise refusals.refused(self.place, status, head)
@@ -196,7 +200,7 @@ def _http_client(place: Place, headers: Collection[tuple[str, str]], limits: Lim
             timeout=times,
             follow_redirects=False,
             # With a transport of its own it asks no proxy of the environment.
-            transport=httpx.HTTPTransport() if is_loopback(place.base) else None,
+            transport=httpx.HTTPTransport(verify=_trusted(place.base)) if is_loopback(place.base) else None,
         )
     except UnicodeError:
         raise SourceError(f"{place.headers_setting} holds a value that no header can carry") from None
@@ -204,6 +208,11 @@ def _http_client(place: Place, headers: Collection[tuple[str, str]], limits: Lim
         raise SourceError("the file that SSL_CERT_FILE names cannot be read") from None
     except (ValueError, ImportError):
         raise SourceError("the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used") from None
+
+
+def _trusted(base: str) -> ssl.SSLContext | bool:
+    """Who is trusted: over plain http, where there is nothing to verify, nobody, since loading all CAs takes 50 ms."""
+    return True if base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _pause(retry_after: str | None) -> float | None:

@@ -17,15 +17,15 @@ from failgraph.backends import refusals
 from failgraph.backends.absent import is_empty
 from failgraph.backends.client import Answer, Client
 from failgraph.backends.refusals import TooLargeError
-from failgraph.backends.windows import Found, Page, newest
+from failgraph.backends.windows import Found, Page, length, newest
 from failgraph.boundary import FailureBoundary
 from failgraph.readers.parts import count
 from failgraph.readers.query import Query
 
 _PAGE = 50
 """Traces in an answer: v1 gives each of them as a whole."""
-_SMALLEST = 1_000_000
-"""Nanoseconds of a window that is not divided any more."""
+_SMALLEST = 1000
+"""Nanoseconds of a window that is not divided any more: v1 knows no parts of a microsecond."""
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{1,32}")
 _HOP = {semconv.REPORT_SCHEMA_VERSION: str(semconv.SCHEMA_VERSION)}
 _BOUNDARIES = [boundary.value for boundary in FailureBoundary]
@@ -38,6 +38,7 @@ class _Hit(NamedTuple):
 
     trace_id: str
     start: int
+    end: int
     services: frozenset[str]
 
 
@@ -53,7 +54,7 @@ class Jaeger:
         """A trace; None where Jaeger does not have it, or not yet."""
         if self._has_v3:
             answer = self._client.get(f"/api/v3/traces/{trace_id}")
-            if answer.is_json:
+            if answer.is_json and (answer.status == 200 or _says_why(answer)):
                 return None if answer.status == 404 or is_empty(answer) else answer
             self._has_v3 = False  # the page of its user interface, or nothing, is what is there instead
         answer = self._client.get(f"/api/traces/{trace_id}")
@@ -79,6 +80,24 @@ class Jaeger:
 
         return newest(search, since, until, limit, _SMALLEST)
 
+    def durations(self, since: int, until: int, limit: int) -> dict[str, int | None] | None:
+        """Of all traces between two times, in ns, None where unknown; None where there are more than `limit`."""
+        services = self._services()
+        found: dict[str, int | None] = {}
+
+        def search(start: int, end: int) -> Page:
+            starts: dict[str, int] = {}
+            for service in services:
+                hits = self._hits(service, {}, start, end)
+                starts.update((hit.trace_id, hit.start) for hit in hits or ())
+                found.update((hit.trace_id, length(hit.start, hit.end)) for hit in hits or ())
+                if hits is None or len(hits) >= _PAGE:
+                    return Page(starts, full=True)
+            return Page(starts, full=False)
+
+        every = newest(search, since, until, limit, _SMALLEST)
+        return None if every.more or every.crowded else {trace_id: found[trace_id] for trace_id in every.trace_ids}
+
     def _services(self) -> list[str]:
         answer = self._client.get("/api/v3/services")
         document = answer.document() if answer.status == 200 else None
@@ -91,6 +110,14 @@ class Jaeger:
 
     def _page(self, service: str, tags: Tags, start: int, end: int, through: frozenset[str]) -> Page:
         """What one search gives; of that the traces that go through one of some services, where it is any."""
+        found = self._hits(service, tags, start, end)
+        if found is None:
+            return Page({}, full=True)
+        wanted = {each.trace_id: each.start for each in found if not through or not through.isdisjoint(each.services)}
+        return Page(wanted, len(found) >= _PAGE)
+
+    def _hits(self, service: str, tags: Tags, start: int, end: int) -> list[_Hit] | None:
+        """What one search gives; None where that is too large, and a smaller window may do."""
         try:
             found = self._v1_search(service, tags, start, end) if self._has_v1_search else None
             if found is None:
@@ -99,9 +126,8 @@ class Jaeger:
         except TooLargeError:
             if end - start <= _SMALLEST:
                 raise
-            return Page({}, full=True)
-        wanted = {each.trace_id: each.start for each in found if not through or not through.isdisjoint(each.services)}
-        return Page(wanted, len(found) >= _PAGE)
+            return None
+        return found
 
     def _v1_search(self, service: str, tags: Tags, start: int, end: int) -> list[_Hit] | None:
         """Whole traces; None where there is no such search."""
@@ -150,17 +176,19 @@ def searches(query: Query) -> Iterator[Tags]:
 def _v1_hits(traces: Iterable[object]) -> Iterator[_Hit]:
     for trace in traces:
         if isinstance(trace, dict) and (id_ := _id(trace.get("traceID"))) is not None:
-            starts = [1000 * count(span.get("startTime")) for span in _list(trace, "spans") if isinstance(span, dict)]
+            spans = [span for span in _list(trace, "spans") if isinstance(span, dict)]
+            starts = [1000 * count(span.get("startTime")) for span in spans]
+            ends = (start + 1000 * count(span.get("duration")) for span, start in zip(spans, starts, strict=True))
             processes = trace.get("processes")
             each = processes.values() if isinstance(processes, dict) else ()
-            yield _Hit(id_, min(filter(None, starts), default=0), _names(each, "serviceName"))
+            yield _Hit(id_, min(filter(None, starts), default=0), max(ends, default=0), _names(each, "serviceName"))
 
 
 def _v3_hits(summaries: Iterable[object]) -> Iterator[_Hit]:
     for summary in summaries:
         if isinstance(summary, dict) and (id_ := _id(summary.get("traceId"))) is not None:
-            start = count(summary.get("minStartTimeUnixNano"))
-            yield _Hit(id_, start, _names(_list(summary, "services"), "name"))
+            start, end = (count(summary.get(key)) for key in ("minStartTimeUnixNano", "maxEndTimeUnixNano"))
+            yield _Hit(id_, start, end, _names(_list(summary, "services"), "name"))
 
 
 def _names(items: Iterable[object], key: str) -> frozenset[str]:
@@ -179,6 +207,12 @@ def _list(document: Mapping[str, Any], *keys: str) -> list[Any]:
 def _rfc3339(nano: int) -> str:
     when = datetime.fromtimestamp(nano // 1_000_000_000, timezone.utc)
     return f"{when:%Y-%m-%dT%H:%M:%S}.{nano % 1_000_000_000 // 1000:06}Z"
+
+
+def _says_why(answer: Answer) -> bool:
+    """Whether it is Jaeger that says that it has no such trace, and no gateway that it has no such path."""
+    document = answer.document()
+    return isinstance(document, dict) and bool(document.keys() & {"error", "errors"})
 
 
 def _not_jaeger(client: Client, answer: Answer) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from typing import IO, cast
@@ -28,6 +29,7 @@ class Kept:
         if answer.is_json not in self._files:
             self._files[answer.is_json] = cast("IO[bytes]", tempfile.TemporaryFile(prefix="failgraph-"))  # noqa: SIM115
         file = self._files[answer.is_json]
+        file.seek(0, os.SEEK_END)  # it may have been read meanwhile
         answer.file.seek(0)
         shutil.copyfileobj(answer.file, file)
         if answer.is_json:

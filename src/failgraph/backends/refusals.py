@@ -14,6 +14,9 @@ from failgraph.errors import SourceError
 from failgraph.readers.answers import answers, said
 from failgraph.redaction.rule import mark
 
+HEAD = 4096
+"""Bytes of an answer by which it is told what it is, and of an error all that is read."""
+
 _SHORT = 4
 """A header of fewer characters is no secret, and may be part of any word."""
 
@@ -51,16 +54,18 @@ class Place(NamedTuple):
         return SourceError(f"{self} {what}")
 
     def words(self, data: bytes) -> str:
-        """What an answer says went wrong, in the backend's words and without secrets; empty where it says nothing."""
+        """What the beginning of an answer says went wrong, in the backend's words; empty where it says nothing."""
         text = self.clean(data.decode("utf-8", "replace"))
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
-            return "" if is_page(data) else said(" ".join(text.split()))
+            # The last word may be half of a secret, which nobody would know as one.
+            words = text.split()[: -1 if len(data) >= HEAD else None]
+            return "" if is_page(data) else said(" ".join(words))
         errors = [error for answer in answers(document) for error in answer.errors]
         if not errors and isinstance(document, dict):
-            errors = [said(value) for key in ("message", "error", "msg") if isinstance(value := document.get(key), str)]
-        return "; ".join(errors)
+            errors = [value for key in ("message", "error", "msg") if isinstance(value := document.get(key), str)]
+        return self.clean("; ".join(map(said, errors)))
 
 
 def _secrets(sent: Sequence[str]) -> Iterator[str]:
@@ -149,7 +154,7 @@ def unreachable(place: Place, error: BaseException) -> SourceError:
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         reason = "it does not speak TLS, as https asks for"
     return place.error(
-        f"cannot be reached ({said(reason or 'no connection')}); is it running? {place.url_setting} says where"
+        f"cannot be reached ({said(reason or 'no answer')}); is it running? {place.url_setting} says where"
     )
 
 

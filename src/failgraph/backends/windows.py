@@ -26,6 +26,11 @@ class Found(NamedTuple):
     """Whether a window that is not divided any more holds more than an answer can."""
 
 
+def length(start: int, end: int) -> int | None:
+    """How long a trace took; None where its times say nothing."""
+    return end - start if 0 < start <= end else None
+
+
 def newest(search: Callable[[int, int], Page], since: int, until: int, limit: int, smallest: int) -> Found:
     """The newest `limit` traces between two times in ns, newest windows first.
 

@@ -37,7 +37,7 @@ def show(arguments: argparse.Namespace) -> int:
 def top(arguments: argparse.Namespace) -> int:
     """Which failures there are most of, and what they cost."""
     query = query_of(arguments)
-    source = read_source(arguments.source, query)
+    source = read_source(arguments.source, query, every=True)
     traces = _chosen(source, query)
     rows = top_rows(traces, query, source.reading.durations)
     if arguments.json:

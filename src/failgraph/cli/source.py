@@ -33,8 +33,10 @@ class Source(NamedTuple):
     """The one trace that was asked for."""
 
 
-def read_source(given: str, query: Query, trace_id: str | None = None) -> Source:
+def read_source(given: str, query: Query, trace_id: str | None = None, *, every: bool = False) -> Source:
     """Read what was given: all of it, or of a backend what `query` may ask for, or the one trace.
+
+    With `every` the durations of all of a backend's traces are asked for too, where they are not too many.
 
     Raises SourceError where it cannot be read, or does not hold that trace.
     """
@@ -44,13 +46,13 @@ def read_source(given: str, query: Query, trace_id: str | None = None) -> Source
         what = trace_id or "an empty text"
         raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some")
     if address is not None:
-        return _read_backend(_name(given, address), address, query, trace_id)
+        return _read_backend(_name(given, address), address, query, trace_id, every=every)
     with progress() as told:
         reading = read(given, told)
     return Source(given, reading, trace_id=None if trace_id is None else _the_trace(given, reading, trace_id.lower()))
 
 
-def _read_backend(name: str, address: Address, query: Query, trace_id: str | None) -> Source:
+def _read_backend(name: str, address: Address, query: Query, trace_id: str | None, *, every: bool) -> Source:
     if trace_id is not None:
         if len(trace_id) not in _WHOLE:
             raise SourceError(
@@ -58,7 +60,7 @@ def _read_backend(name: str, address: Address, query: Query, trace_id: str | Non
             )
         address = address._replace(trace_id=trace_id.lower().zfill(32))
     with fetching() as told:
-        reading, notes = read_backend(address, query, current(), told)
+        reading, notes = read_backend(address, query, current(), told, every=every)
     wanted = address.trace_id
     if wanted is not None and wanted not in reading.durations:
         raise SourceError(f"{name} does not have trace {wanted}, or not yet; `failgraph list {name}` names some")

@@ -29,8 +29,9 @@ class TopRow:
     """Of how many traces one of them is the root cause."""
     recovered: int | None
     """How many of them are recovered; None where that is unknown of all."""
-    time_lost_nano: int
-    """How long the spans took that ended in one of them; where such spans overlap in one trace, that time once."""
+    time_lost_nano: int | None
+    """How long the spans took that ended in one of them, where such spans overlap in one trace, that time once; None
+    where no trace says how long anything took."""
     time_lost_ratio: float | None
     """Of the durations of all traces; None where those are unknown."""
     median_delay_nano: int | None
@@ -50,7 +51,7 @@ def top_rows(traces: Sequence[Trace], query: Query, durations: Mapping[str, int 
     whole = sum(filter(None, durations.values()))
     ended_in = {trace.trace_id: _spans_by_failure(trace) for trace in traces}
     rows = [_row(key, group, ended_in, whole) for key, group in groups.items()]
-    return sorted(rows, key=lambda row: (-row.count, -row.time_lost_nano, row.boundary, row.kind, row.service))
+    return sorted(rows, key=lambda row: (-row.count, -(row.time_lost_nano or 0), row.boundary, row.kind, row.service))
 
 
 def _each_once(traces: Sequence[Trace]) -> Iterator[tuple[Trace, FailureRecord]]:
@@ -98,14 +99,15 @@ def _row(
         spans.setdefault(trace.trace_id, []).extend(ended_in[trace.trace_id][failure.event.event_id])
         if trace.duration_nano is not None and failure.time_unix_nano and failure.span.trace_id == trace.trace_id:
             delays.append(trace.start_unix_nano + trace.duration_nano - failure.time_unix_nano)
-    lost = sum(map(_covered, spans.values()))
+    timed = any(trace.duration_nano is not None for trace, _ in group)
+    lost = sum(map(_covered, spans.values())) if timed else None
     return TopRow(
         *key,
         count=len(group),
         root_cause_count=sum(trace.root_cause == failure.event.event_id for trace, failure in group),
         recovered=sum(failure.event.event_id in recovered for recovered, failure in known) if known else None,
         time_lost_nano=lost,
-        time_lost_ratio=lost / whole if whole else None,
+        time_lost_ratio=lost / whole if lost is not None and whole else None,
         median_delay_nano=round(statistics.median(delays)) if delays else None,
     )
 

@@ -1,0 +1,54 @@
+"""Traces of ten minutes ago, as a backend has them that is searched for the last hour."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from failgraph.cli import main
+from otlp_file import SECOND, T0, event, process, reported, seen, span
+
+NOW = (time.time_ns() // SECOND - 600) * SECOND - T0
+"""What is added to T0 to come to ten minutes ago."""
+
+Run = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+def moved(document: dict[str, Any], nano: int = NOW) -> dict[str, Any]:
+    """A document of T0 at another time."""
+    for resource_spans in document["resourceSpans"]:
+        for each in (each for scope in resource_spans["scopeSpans"] for each in scope["spans"]):
+            for holder in (each, *each["events"]):
+                for key in ("startTimeUnixNano", "endTimeUnixNano", "timeUnixNano"):
+                    if key in holder:
+                        holder[key] = str(int(holder[key]) + nano)
+    return document
+
+
+def failing(
+    trace: str, start: int = 0, service: str = "gym", rollout: str | None = None, **fields: Any
+) -> dict[str, Any]:
+    """A trace of one hop, which fails; `start` is in ns after ten minutes ago."""
+    attributes = reported("e", own="e") | ({"nemo.gym.rollout.id": rollout} if rollout else {})
+    happened = seen(event("e", **fields), start + 5000)
+    one = span(1, None, happened, trace=trace, start=start, end=start + SECOND, attributes=attributes)
+    return moved(process(one, service=service))
+
+
+def ids(rows: list[dict[str, Any]]) -> list[str]:
+    """The traces of rows, in their order."""
+    return [row["trace_id"] for row in rows]
+
+
+def runner(name: str, setting: Any, capsys: Any) -> Run:
+    """Runs a command with a backend's URL in a setting; the exit code, the JSON rows, and what it says."""
+
+    def run(url: str, *command: str) -> tuple[int, list[dict[str, Any]], str]:
+        setting(name, url)
+        code = main([*command, "--json"])
+        out, err = capsys.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return run

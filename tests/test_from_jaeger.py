@@ -1,0 +1,344 @@
+"""Jaeger as a source: a real one, and a stand-in for the Jaeger after 2.20, whose search is another."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+
+from dialects import jaeger_v1, merged, text
+from failgraph.backends import address_of, client as client_module, jaeger as jaeger_module, read_backend
+from failgraph.backends.client import Limits
+from failgraph.cli import main
+from failgraph.codec.encode import Span
+from failgraph.readers.query import Query
+from failgraph.settings import Settings
+from http_stand_in import Reply, serving
+from later_jaeger_stand_in import PAGE, later_jaeger_stand_in
+from otlp_file import SECOND, T0, TRACE, event, failure_span, process, reported, seen, span, write
+from real_backends import jaeger, needed, post
+from recent import NOW, failing, ids, moved, runner
+
+A, B, C, D, E, F, G = (letter * 32 for letter in "abcdef9")
+
+
+def chained(event_id: str, cause_id: str, trace_id: str):
+    """A failure whose cause is in another trace."""
+    return seen(event(event_id, cause_id=cause_id), 5000, cause=Span(trace_id, "0000000000000001"))
+
+
+LONG_AGO = NOW - 7200 * SECOND
+KIND = 'a "quoted" \\ kind\n'
+FLEET = [
+    failing(A, kind="judge_failed", boundary="resources_server", service="judge", rollout="r-1"),
+    failing(B, SECOND, kind=KIND, boundary="sandbox", service="shell", rollout='r"2'),
+    moved(process(span(1, None, trace=C), service="gym")),
+    moved(
+        process(
+            span(1, None, trace=D),
+            failure_span(2, 1, seen(event("x", kind="late", boundary="model"), 9000), trace=D, start=2 * SECOND),
+            service="script",
+        )
+    ),
+    # Begun at a service that says nothing of the failure.
+    moved(process(span(1, None, trace=E, start=3 * SECOND), service="front")),
+    moved(process(span(2, 1, seen(event("y"), 9000), trace=E, start=3 * SECOND), service="back")),
+]
+CHAIN = [
+    # An effect whose cause is in another trace, whose cause is in a third; long before what a search looks at.
+    moved(process(span(1, None, chained("z3", "z2", F), trace=G, attributes=reported("z3", "z2", own="z3"))), LONG_AGO),
+    moved(process(span(1, None, chained("z2", "z1", "8" * 32), trace=F, attributes=reported("z2"))), LONG_AGO),
+    moved(process(span(1, None, chained("z1", "z0", "7" * 32), trace="8" * 32, attributes=reported("z1"))), LONG_AGO),
+]
+MANY = {
+    f"{number:032x}": failing(f"{number:032x}", -(1800 + number) * SECOND, service="many") for number in range(1, 131)
+}
+"""Half an hour before."""
+
+
+@pytest.fixture(scope="module", params=[pytest.param("real", marks=needed("jaeger")), "later_jaeger_stand_in"])
+def fleet(request, tmp_path_factory):
+    """Where a Jaeger with those traces is."""
+    if request.param == "real":
+        with jaeger(tmp_path_factory.mktemp("jaeger")) as running:
+            for document in (*FLEET, *CHAIN, *MANY.values()):
+                post(running.otlp_http, json.dumps(document).encode())
+            yield running.query
+    else:
+        with later_jaeger_stand_in(*FLEET, *CHAIN, *MANY.values()) as server:
+            yield server.url
+
+
+@pytest.fixture
+def run(setting, capsys):
+    """Run a command against an address; exit code, JSON rows, what it says."""
+    return runner("JAEGER_URL", setting, capsys)
+
+
+def test_one_trace(fleet, run, tmp_path):
+    """By its id, in each of the ways in which it can be asked for: what a file of it gives."""
+    _, expected, _ = run(fleet, "show", str(write(tmp_path / "f", FLEET[0])))
+    for source in [
+        ("jaeger", A),
+        ("jaeger", A.upper()),
+        (fleet, A),
+        (f"{fleet}/", A),
+        (f"{fleet}/search?service=judge", A),
+        (f"{fleet}/trace/{A}",),
+        (f"{fleet}/trace/{A}?uiFind=0000000000000001",),
+        (f"{fleet}/api/v3/traces/{A}",),
+        (f"{fleet}/api/traces/{A}",),
+    ]:
+        assert run(fleet, "show", *source) == (0, expected, ""), source
+
+
+def test_a_cause_in_another_trace_is_taken_in(fleet, run, tmp_path):
+    """With its chain, up to one that is nowhere: what a file of all of them gives of that trace alone."""
+    _, expected, _ = run(fleet, "show", str(write(tmp_path / "f", *CHAIN)), G)
+    code, rows, err = run(fleet, "show", "jaeger", G)
+    assert (code, rows, err) == (0, expected, "")
+    assert set(rows[0]["report"]["events"]) == {"z1", "z2", "z3"}
+    assert [loss["kind"] for loss in rows[0]["losses"]] == ["cause_missing"]
+
+
+def test_a_trace_without_failures_is_there(fleet, run):
+    """It is said that it has none."""
+    assert run(fleet, "show", "jaeger", C) == (0, [], "failgraph: no failures in 1 trace\n")
+
+
+def test_a_trace_that_is_not_there(fleet, run):
+    """One line, and exit code 3; half an id is not asked for."""
+    said = f"failgraph: jaeger does not have trace {TRACE}, or not yet; `failgraph list jaeger` names some\n"
+    assert run(fleet, "show", "jaeger", TRACE) == (3, [], said)
+    code, _, err = run(fleet, "show", f"{fleet}/trace/{TRACE}")
+    assert (code, err) == (3, said.replace("jaeger does", f"{fleet} does").replace("list jaeger", f"list {fleet}"))
+    code, _, err = run(fleet, "show", "jaeger", A[:8])
+    assert (code, "whole trace id" in err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], {A, B, D, E}),
+        (["--kind", "judge_failed"], {A, E}),
+        (["--kind", KIND], {B}),
+        (["--kind", KIND, "--kind", "late"], {B, D}),
+        (["--kind", "judge_failed", "--boundary", "sandbox"], set()),
+        (["--kind", "judge_failed", "--boundary", "sandbox", "--boundary", "resources_server"], {A}),
+        (["--boundary", "model"], {D}),
+        (["--service", "judge"], {A}),
+        (["--service", "script", "--kind", "late"], {D}),
+        (["--service", "front"], {E}),
+        (["--service", "back", "--service", "shell"], {B, E}),
+        (["--service", "nobody"], set()),
+        (["--rollout", "r-1"], {A}),
+        (["--rollout", 'r"2'], {B}),
+        (["--rollout", "r-1", "--kind", "late"], set()),
+    ],
+)
+def test_what_is_asked_for_is_found(options, expected, fleet, run):
+    """By kind, boundary, service, rollout, any of several; failures on spans without a hop too."""
+    code, rows, err = run(fleet, "list", "jaeger", "--since", "30m", "--limit", "1000", *options)
+    assert (code, set(ids(rows)) - MANY.keys()) == (0, expected), err
+    code, shown, err = run(fleet, "show", fleet, "--since", "30m", "--limit", "1000", *options)
+    assert (code, ids(shown)) == (0, ids(rows)), err
+
+
+def test_all_are_found_however_many_there_are(fleet, run):
+    """More than an answer holds, sent newest first: the newest are shown, and what was left out is said."""
+    asked = ("list", "jaeger", "--service", "many")
+    code, rows, err = run(fleet, *asked, "--since", "1h", "--limit", "1000")
+    assert (code, ids(rows), err) == (0, list(MANY)[::-1], "")
+    code, rows, err = run(fleet, *asked)
+    assert (code, ids(rows)) == (0, list(MANY)[99::-1])
+    assert err == (
+        "failgraph: looked at the newest 100 of more traces; --limit sets how many\n"
+        "failgraph: looked at the last hour; --since sets from when on\n"
+    )
+    _, rows, _ = run(fleet, *asked, "--limit", "3", "--since", "1h")
+    assert ids(rows) == list(MANY)[2::-1]
+    code, rows, err = run(fleet, *asked, "--since", "5m")
+    assert (code, rows, err) == (0, [], "failgraph: no failures in 0 traces\n")
+
+
+@needed("jaeger")
+def test_traces_of_one_moment_are_told_apart(run, tmp_path):
+    """Sixty in sixty microseconds, of which an answer holds fifty, in no order."""
+    many = [f"{number:032x}" for number in range(1, 61)]
+    with jaeger(tmp_path) as running:
+        for number in sorted(range(1, 61), key=lambda number: number % 7):
+            post(running.otlp_http, json.dumps(failing(many[number - 1], number * 1000)).encode())
+        for limit in (3, 55, 60):
+            code, rows, err = run(running.query, "list", "jaeger", "--since", "1h", "--limit", str(limit))
+            assert (code, ids(rows), "lost" in err) == (0, many[-limit:], False)
+
+
+def test_top_and_text_take_it_too(fleet, run, setting, capsys):
+    """Every command that takes a file."""
+    code, rows, _ = run(fleet, "top", "jaeger", "--kind", "late")
+    assert (code, [(row["boundary"], row["kind"], row["count"]) for row in rows]) == (0, [("model", "late", 1)])
+    setting("JAEGER_URL", fleet)
+    assert main(["show", "jaeger", A]) == 0
+    assert "judge_failed" in capsys.readouterr().out
+
+
+def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
+    """Where there are more traces than are summed up the share is unknown, and why is said."""
+    asked = ("top", "jaeger", "--kind", "late", "--since", "1h")
+    _, rows, err = run(fleet, *asked)
+    assert (rows[0]["time_lost_ratio"] is not None, err) == (True, "")
+    monkeypatch.setattr("failgraph.backends.EVERY", 3)
+    _, rows, err = run(fleet, *asked)
+    assert rows[0]["time_lost_ratio"] is None
+    assert err == (
+        "failgraph: there are more than 3 traces, too many to sum up their durations; --since sets from when on\n"
+    )
+
+
+def test_a_rollout_that_is_not_there(fleet, run):
+    """It is said where was looked."""
+    said = "failgraph: jaeger holds no span of rollout none; looked at the last hour; --since sets from when on\n"
+    assert run(fleet, "show", "jaeger", "--rollout", "none") == (3, [], said)
+
+
+def test_one_trace_by_its_id_from_code(fleet):
+    """As `doctor` asks: what is there, or nothing."""
+    settings = Settings(jaeger_url=fleet)
+    address = address_of("jaeger", settings, lambda _: False)
+    for trace_id, found in ((A, [A]), (TRACE, [])):
+        reading, notes = read_backend(address._replace(trace_id=trace_id), Query(), settings)
+        assert ([trace.trace_id for trace in reading.traces], notes, reading.losses) == (found, (), ())
+
+
+def test_how_far_it_is_is_told(fleet):
+    """That it searches, and each trace of how many."""
+    settings, told = Settings(jaeger_url=fleet), []
+    address = address_of("jaeger", settings, lambda _: False)
+    since = T0 + NOW - 100 * SECOND
+    read_backend(
+        address, Query(kinds=frozenset({"late"}), since_unix_nano=since), settings, lambda *at: told.append(at)
+    )
+    assert told == [(0, 0), (0, 1)]
+
+
+# --- what only a server of our own does
+
+
+def test_a_jaeger_without_v3_is_asked_by_v1(run, tmp_path):
+    """Its page stands where v3 would be."""
+    _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", FLEET[0])))
+    with later_jaeger_stand_in(FLEET[0], v3=False) as server:
+        assert run(server.url, "show", "jaeger", A) == (0, expected, "")
+        assert [asked.path for asked in server.asked] == [f"/api/v3/traces/{A}", f"/api/traces/{A}"]
+
+
+def test_a_gateway_without_v3_is_asked_by_v1(run, tmp_path):
+    """It may say in JSON that it has no such path."""
+    _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", FLEET[0])))
+    body = json.dumps(jaeger_v1(FLEET[0])).encode()
+    answers = {f"/api/traces/{A}": Reply(body)}
+    with serving(lambda asked, _: answers.get(asked.path, Reply(b'{"message":"no route"}', 404))) as server:
+        assert run(server.url, "show", "jaeger", A) == (0, expected, "")
+
+
+def test_a_page_under_every_path_is_no_jaeger(run):
+    """A login that answers 200."""
+    with serving(lambda *_: PAGE) as server:
+        for source in ("jaeger", f"{server.url}/x"):
+            for wanted in ((), (A,)):
+                code, _, err = run(server.url, "show", source, *wanted)
+                assert (code, len(err.splitlines())) == (3, 1)
+                assert "a page for people, perhaps a login" in err
+
+
+@pytest.mark.parametrize(
+    ("replies", "words"),
+    [
+        (
+            {"/api/health": b'{"database":"ok","version":"12"}'},
+            "is Grafana, which holds no traces itself; set FAILGRAPH_T",
+        ),
+        ({"/": b"hello"}, "answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before"),
+        ({"/": b'{"name":"es","version":{}}', "/api/services": b"[]"}, "neither as Jaeger nor as Tempo"),
+    ],
+)
+def test_an_address_of_something_else_is_refused(replies, words, run):
+    """What it is, where that can be told."""
+    with serving(lambda asked, _: Reply(replies[asked.path]) if asked.path in replies else Reply(b"no", 404)) as server:
+        code, _, err = run("http://localhost:1", "list", server.url)
+    assert (code, err.count("\n")) == (3, 1)
+    assert words in err
+
+
+def test_a_trace_that_went_in_between_is_a_loss(run):
+    """Found by the search, gone when it was fetched."""
+    starts = str(T0 + NOW)
+    summaries = json.dumps({"summaries": [{"traceId": A, "minStartTimeUnixNano": starts}]}).encode()
+    answers = {"/api/v3/services": b'{"services":["judge"]}', "/api/v3/trace-summaries": summaries}
+    gone = Reply(b'{"error":{"httpCode":404,"message":"No traces found"}}', 404)
+    with serving(lambda asked, _: Reply(answers[asked.path]) if asked.path in answers else gone) as server:
+        code, rows, err = run(server.url, "list", "jaeger", "--since", "1h", "--strict")
+    assert (code, rows) == (1, [])
+    assert f"{A} was found, but is not there any more" in err
+
+
+def test_an_answer_that_is_too_large_is_asked_for_in_parts(run, monkeypatch):
+    """A search of v1 gives whole traces: of a shorter time there are fewer."""
+    few = dict(list(MANY.items())[:16])
+    monkeypatch.setattr(client_module, "LIMITS", Limits(bytes=3000))
+    monkeypatch.setattr(jaeger_module, "_PAGE", 1000)
+
+    def answer(asked, _):
+        if asked.path == "/api/v3/services":
+            return Reply(b'{"services":["many"]}')
+        if asked.path == "/api/traces":
+            start, end = (int(asked.fields[key]) * 1000 for key in ("start", "end"))
+            inside = [
+                document
+                for document in few.values()
+                if start <= int(document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"]) <= end
+            ]
+            return Reply(text(jaeger_v1(merged(*inside))))
+        return Reply(text({"result": few[asked.path.rpartition("/")[2]]}))
+
+    with serving(answer) as server:
+        code, rows, err = run(server.url, "list", "jaeger", "--since", "1h")
+    assert (code, ids(rows), err) == (0, list(few)[::-1], "")
+
+
+def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
+    """All traces together are bounded too."""
+    from failgraph import backends
+
+    monkeypatch.setattr(backends, "_MOST_BYTES", 5000)
+    with later_jaeger_stand_in(*MANY.values()) as server:
+        code, rows, err = run(server.url, "list", "jaeger", "--strict", "--since", "1h", "--limit", "50")
+    assert code == 1
+    assert 0 < len(rows) < 10
+    assert f"{50 - len(rows)} traces more than fit" in err
+
+
+def test_a_disk_without_room_is_said(run, monkeypatch):
+    """The traces are kept in temporary files."""
+    from failgraph.backends import kept
+
+    def full(*_: object, **__: object):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept.tempfile, "TemporaryFile", full)
+    with later_jaeger_stand_in(FLEET[0]) as server:
+        code, _, err = run(server.url, "show", "jaeger", A)
+    assert (code, err) == (
+        3,
+        "failgraph: the traces cannot be kept here: No space left on device; TMPDIR names another place\n",
+    )
+
+
+def test_a_file_called_jaeger_is_read(run, tmp_path, monkeypatch):
+    """Nothing is asked."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "jaeger", FLEET[0])
+    code, rows, _ = run("http://localhost:1", "show", "jaeger")
+    assert (code, ids(rows)) == (0, [A])
