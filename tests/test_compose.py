@@ -120,11 +120,14 @@ def test_tempo_is_fed_or_does_not_start():
     assert not mounted(unfed["tempo"], path).exists()
 
 
+@pytest.mark.parametrize("optional", [False, True], ids=["as it is", "with the lines that are comments"])
 @pytest.mark.parametrize("env", [{}, {"TEMPO": "tempo"}], ids=["Jaeger", "Tempo too"])
-def test_the_collector_takes_its_files_as_they_are_merged(env, tmp_path):
-    """The real Collector finds nothing wrong with what its command names, in that order."""
+def test_the_collector_takes_its_files_as_they_are_merged(env, optional, tmp_path):
+    """The real Collector finds nothing wrong with what its command names, in that order, and may name."""
     service = loaded(**env)["services"]["collector"]
-    files = [f"--config={mounted(service, path)}" for path in configs(service)]
+    more = re.findall(r"# - --config=(\S+)", COMPOSE.read_text())
+    assert len(more) == 2
+    files = [f"--config={mounted(service, path)}" for path in (*configs(service), *(more if optional else ()))]
     command = [str(built("collector")), "validate", *files]
     ran = subprocess.run(command, env={"QUEUE_DIR": str(tmp_path)}, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

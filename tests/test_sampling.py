@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.trace import SpanContext, TraceFlags
 
 from failgraph.readers import read, spans
-from failgraph.semconv import BOUNDARY, EVENT_NAME, ID, KIND
+from failgraph.semconv import BOUNDARY, EVENT_NAME, ID, KIND, REASON
 from real_backends import needed
 from sdk_spans import sdk_spans
 from shipped import Collector, collector, eventually, to_file
@@ -113,6 +113,17 @@ def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, fleet_file):
     assert first + second == expected
     assert not first.keys() & second.keys()
     assert min(len(first), len(second)) > 5
+
+
+def test_what_is_sampled_is_redacted_too(tmp_path):
+    """Both files together, in whatever order: neither takes the other's place in the pipeline."""
+    failure = Event(EVENT_NAME, {ID: "1", BOUNDARY: "agent", KIND: "agent_timeout", REASON: "password=h4nter-twice"})
+    with sampling(tmp_path, 0, "redaction.yaml") as running:
+        running.export([span(context(2**127 + 1, 1), None, failure), *clean_traces(10)])
+        eventually(lambda: per_trace(tmp_path / "kept").total() == 1)
+        time.sleep(1.5)
+    assert set(per_trace(tmp_path / "kept").values()) == {1}
+    assert "password=[redacted:secret]" in (tmp_path / "kept").read_text()
 
 
 def test_a_trace_over_grpcs_4_mib_comes_through_both_tiers(tmp_path):

@@ -32,7 +32,10 @@ require (
 	go.opentelemetry.io/collector/receiver/otlpreceiver v0.161.0
 )
 
-require go.opentelemetry.io/collector/service v0.161.0
+require (
+	go.opentelemetry.io/collector/connector/forwardconnector v0.161.0
+	go.opentelemetry.io/collector/service v0.161.0
+)
 
 require (
 	cloud.google.com/go/auth v0.20.0 // indirect

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/connector"
+	"go.opentelemetry.io/collector/connector/forwardconnector"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/debugexporter"
 	"go.opentelemetry.io/collector/exporter/otlpexporter"
@@ -47,7 +48,7 @@ func components() (otelcol.Factories, error) {
 		return factories, err
 	}
 	if factories.Connectors, err = otelcol.MakeFactoryMap[connector.Factory](
-		countconnector.NewFactory(), spanmetricsconnector.NewFactory(),
+		countconnector.NewFactory(), forwardconnector.NewFactory(), spanmetricsconnector.NewFactory(),
 	); err != nil {
 		return factories, err
 	}
