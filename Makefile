@@ -3,6 +3,7 @@
 # make lint   ruff and mypy
 # make backends   a real Jaeger and a real Collector, built from their Go modules into a cache; the tests that need them
 #                 run where they are
+# make gym        real NeMo Gym releases in a cache; likewise
 # Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, PINS and GROUP what is
 # installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in
 # of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
@@ -17,7 +18,7 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
 
-.PHONY: demo test lint backends clean
+.PHONY: demo test lint backends gym clean
 
 demo: $(VENV)/.demo
 	$(BIN)/failgraph demo
@@ -32,6 +33,9 @@ lint: $(VENV)/.dev
 
 backends:
 	tests/backends/build
+
+gym:
+	tests/gym/build
 
 $(VENV)/.demo: pyproject.toml
 	$(CHECK)

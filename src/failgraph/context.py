@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opentelemetry import trace
 
+from failgraph.boundary import FailureBoundary
+
 if TYPE_CHECKING:
     from failgraph.hops import Hop
 
 current_hop: ContextVar[Hop | None] = ContextVar("failgraph_hop", default=None)
 """The innermost hop that this code runs in."""
+
+
+def server_boundary() -> FailureBoundary | None:
+    """The boundary of the Gym server that this code runs for; None where that is none."""
+    hop = current_hop.get()
+    return hop.boundary if hop is not None else None
 
 
 class Birth(NamedTuple):

@@ -138,8 +138,9 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     def to_record(self, boundary: FailureBoundary | None = None) -> FailureEvent | None:
         """The record of this failure with its explicit cause.
 
-        Where it names no boundary, `boundary` stands in, else the setting `FAILGRAPH_BOUNDARY`, else there is no
-        record: None. Never raises: text is sanitised and cut, and what breaks the schema is left out.
+        Where it names no boundary, `boundary` stands in, else the setting `FAILGRAPH_BOUNDARY`, else that of the Gym
+        server that it is in, else there is no record: None. Never raises: text is sanitised and cut, and what breaks
+        the schema is left out.
         """
         with guard("to_record"):
             boundary_for = named_or(boundary)
@@ -212,8 +213,8 @@ def remembered(error: NgFailureEvent) -> Remembered:
 
 
 def named_or(boundary: FailureBoundary | None) -> BoundaryFor:
-    """The boundary that a failure names, else `boundary`, else the setting."""
-    default = boundary or current().boundary
+    """The boundary that a failure names, else `boundary`, else the setting, else that of the Gym server it is in."""
+    default = boundary or current().boundary or context.server_boundary()
     return lambda error: named_boundary(error) or default
 
 

@@ -11,6 +11,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, Status, StatusCode
 
 from failgraph import graph, placement
+from failgraph.boundary import FailureBoundary
 from failgraph.chain import is_cancellation, recorded_id
 from failgraph.codec import report_attributes
 from failgraph.context import current_hop
@@ -43,6 +44,8 @@ class Hop:
         self._escapes_to: Span | None = None
         """Where a failure goes that does not know where it was made; None: on the current span."""
         self._outer = inside.open() if inside is not None else None
+        self.boundary: FailureBoundary | None = self._outer.boundary if self._outer is not None else None
+        """Who observes here, where that is a Gym server: for a failure that does not say."""
         here = span or trace.get_current_span()
         if here.get_span_context().is_valid:
             self.adopt(here)
@@ -111,14 +114,17 @@ class Hop:
         # Cancelling is the caller's doing; only a failure that led to it is the hop's own.
         return not (is_cancellation(error) and own == recorded_id(error)) and self.log.claim(own)
 
-    def close(self, error: BaseException | None) -> None:
-        """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one."""
-        escaped = False
+    def close(self, error: BaseException | None, *, failed: bool = False) -> None:
+        """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one.
+
+        `failed` says that the own failure is what became of the hop, though no exception shows it.
+        """
+        escaped = failed
         with guard("hop end"):
             recorder().drain()
         if error is not None:
             with guard("recording what escapes a hop"):
-                escaped = self.escape(error)
+                escaped = self.escape(error) or failed
         self.closed = True
         # A closed hop in between is let go, so that a chain of tasks does not keep them all.
         self._outer = next(self.around(), None)

@@ -182,6 +182,12 @@ class Index:
                     return written.event
             return None
 
+    def observed(self, event_id: str, trace_id: int) -> FailureEvent | None:
+        """A failure of this trace that this process observed itself; None for one that it was told of."""
+        with self._lock:
+            written = self._written(trace_id, event_id)
+            return written.event if written is not None and not written.remote else None
+
     def span_of(self, trace_id: int, event_id: str) -> SpanContext | None:
         """The span that holds a failure in this trace, where it is still known."""
         with self._lock:

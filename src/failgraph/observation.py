@@ -24,7 +24,7 @@ from failgraph.chain import (
     recorded_id,
     unplaced,
 )
-from failgraph.context import Birth
+from failgraph.context import Birth, server_boundary
 from failgraph.diagnostics import count, warn_once
 from failgraph.exceptions import (
     NgFailureEvent,
@@ -68,6 +68,8 @@ class Observation(NamedTuple):
     """Observed elsewhere, and known here from a report only."""
     written: dict[int, None] | None = None
     """The traces (ids) that the exception itself was written to, kept by the exception."""
+    at_once: bool = False
+    """To be exported now, and not with its span, which may not end for a long time."""
 
 
 class Observations(NamedTuple):
@@ -116,7 +118,7 @@ def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observation
     """`error` with its explicit causes, or the members of a group with theirs; `hints` are of it, or of each member."""
     handed = leaves(error)
     own = {id(leaf) for leaf in handed}
-    setting, hint = current().boundary, boundary_of(hints.boundary)
+    setting, hint = current().boundary or server_boundary(), boundary_of(hints.boundary)
 
     def boundary_for(failure: BaseException) -> FailureBoundary | None:
         return named_boundary(failure) or (hint if id(failure) in own else None) or setting

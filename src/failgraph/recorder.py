@@ -54,11 +54,13 @@ class Recorder:
         """Whether there is anything to do when a span ends."""
         return bool(self.index) or len(self._deferred) > 0
 
-    def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
-        """Write `failure` with its causes; see the function `record`."""
+    def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False) -> Recorded:
+        """Write `failure` with its causes; see the function `record`. With `at_once` it waits for no span to end."""
         birth = here()
         self.drain()
         found = observe(failure, hints, birth)
+        if at_once:
+            found = found._replace(all=tuple(each._replace(at_once=True) for each in found.all))
         return self._write_all(found, span, birth, own=own) if found.all else self._nowhere(None)
 
     def record_escaping(

@@ -147,3 +147,8 @@ def is_array(key: str) -> bool:
 
 ROLLOUT_ID: Final = "nemo.gym.rollout.id"
 """Gym's own span attribute: the id that people have of a rollout."""
+
+# --- a span of failgraph's own
+
+ROLLOUT_SPAN: Final = "nemo.gym.rollout_attempt"
+"""Name of the span of one attempt at a rollout, in the collector, which has none."""

@@ -62,7 +62,8 @@ def put(
     placed: Placement = "span"
     target: Span | None = span
     limits = placement.span_limits(span)
-    fits = current().placement == "span" and placement.is_live(span) and placement.has_room(span, limits.events)
+    waits = current().placement == "span" and not observation.at_once
+    fits = waits and placement.is_live(span) and placement.has_room(span, limits.events)
     if not fits or not index.take_slot(context):
         placed, target = "failure_span", placement.failure_span(span, time_unix_nano, pipelines)
         limits = limits if target is None else placement.span_limits(target)

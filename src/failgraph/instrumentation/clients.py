@@ -17,6 +17,8 @@ from failgraph.transport.peers import asking
 from failgraph.transport.taking import take
 
 _PROXIED = "_failgraph_proxied"
+REPORTED = "_failgraph_reported"
+"""Attribute of a reply of aiohttp's: the id of the failure that it is, as its report says."""
 Wrapped = Callable[..., Any]
 
 
@@ -62,7 +64,9 @@ async def aiohttp_start(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], 
     """`aiohttp.ClientResponse.start`: the head has arrived, the body need not have."""
     response = await wrapped(*args, **kwargs)
     if _PROXIED not in vars(instance):
-        take(instance.url.host or "", instance.headers.get)
+        report = take(instance.url.host or "", instance.headers.get)
+        if report is not None and report.failure_id is not None:
+            vars(instance)[REPORTED] = report.failure_id
     return response
 
 

@@ -1,44 +1,41 @@
-"""The methods that failgraph wraps, and the wrapping itself: put on once a module is there, taken off again."""
+"""The methods and functions that failgraph wraps, and the wrapping: put on once a module is there, taken off again."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from types import ModuleType
+from typing import Any, Final
 
 import wrapt
 
 from failgraph.diagnostics import count, guard, logger, warn_once
+from failgraph.instrumentation.gym import coming, released
+from failgraph.instrumentation.target import Target
 
-
-class _Target(NamedTuple):
-    owner: str
-    method: str
-    wrapper: str
-    """`module:function` in this package."""
-
-
-TARGETS: Final[Mapping[str, tuple[_Target, ...]]] = {
+TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
     "opentelemetry.sdk.trace": (
-        _Target("TracerProvider", "__init__", "providers:after_init"),
-        _Target("Span", "record_exception", "leaving:record_exception"),
-        _Target("Span", "__exit__", "leaving:leave"),
-        _Target("Span", "set_status", "leaving:set_status"),
+        Target("TracerProvider", "__init__", "providers:after_init"),
+        Target("Span", "record_exception", "leaving:record_exception"),
+        Target("Span", "__exit__", "leaving:leave"),
+        Target("Span", "set_status", "leaving:set_status"),
     ),
-    "starlette.applications": (_Target("Starlette", "__call__", "starlette:call"),),
-    "starlette.middleware.errors": (_Target("ServerErrorMiddleware", "__init__", "starlette:outer"),),
-    "starlette.middleware.exceptions": (_Target("ExceptionMiddleware", "__init__", "starlette:inner"),),
-    "starlette.middleware.opentelemetry": (_Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),),
+    "starlette.applications": (Target("Starlette", "__call__", "starlette:call"),),
+    "starlette.middleware.errors": (Target("ServerErrorMiddleware", "__init__", "starlette:outer"),),
+    "starlette.middleware.exceptions": (Target("ExceptionMiddleware", "__init__", "starlette:inner"),),
+    "starlette.middleware.opentelemetry": (Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),),
     "aiohttp.client_reqrep": (
-        _Target("ClientRequest", "send", "clients:aiohttp_send"),
-        _Target("ClientResponse", "start", "clients:aiohttp_start"),
+        Target("ClientRequest", "send", "clients:aiohttp_send"),
+        Target("ClientResponse", "start", "clients:aiohttp_start"),
     ),
     "httpx": (
-        _Target("Client", "_send_single_request", "clients:httpx_send"),
-        _Target("AsyncClient", "_send_single_request", "clients:httpx_send_async"),
+        Target("Client", "_send_single_request", "clients:httpx_send"),
+        Target("AsyncClient", "_send_single_request", "clients:httpx_send_async"),
     ),
-    "requests.adapters": (_Target("HTTPAdapter", "send", "clients:requests_send"),),
+    "requests.adapters": (Target("HTTPAdapter", "send", "clients:requests_send"),),
+    **released.TARGETS,
+    **coming.TARGETS,
 }
 """What is wrapped, by the module that has to be there."""
 
@@ -47,9 +44,9 @@ _missing: dict[str, str] = {}
 
 
 class _Hook:
-    """A wrapper of ours on a method; taken off again only where nobody has wrapped it since."""
+    """A wrapper of ours on a method or a function; taken off again only where nobody has wrapped it since."""
 
-    def __init__(self, owner: type, name: str, wrapper: str) -> None:
+    def __init__(self, owner: type | ModuleType, name: str, wrapper: str) -> None:
         self.owner, self._name, self._original = owner, name, vars(owner)[name]
         self.active = True
         self._where = wrapper
@@ -85,12 +82,14 @@ class _Hook:
 def put_on(module: str) -> None:
     """Wrap what is to be wrapped in `module`, which is loaded; what is wrapped already stays."""
     for target in TARGETS[module]:
-        key = (module, target.owner, target.method)
+        home = target.home or module
+        key = (home, target.owner, target.method)
         with guard("hooking"):
-            owner = getattr(sys.modules[module], target.owner, None)
+            owner = sys.modules.get(home)
+            owner = getattr(owner, target.owner, None) if target.owner else owner
             if key in _hooks and _hooks[key].owner is owner:
                 continue  # another one is there after a reload
-            if not isinstance(owner, type) or target.method not in vars(owner):
+            if not isinstance(owner, (type, ModuleType)) or not callable(vars(owner).get(target.method)):
                 _note_missing(".".join(filter(None, key)))
                 continue
             _hooks[key] = _Hook(owner, target.method, target.wrapper)
@@ -102,6 +101,14 @@ def _note_missing(name: str) -> None:
         count("hook_missing")
         logger.debug("failgraph: there is no %s to hook", name)
     _missing[name] = "not there"
+
+
+def unfit(name: str, why: str) -> None:
+    """Note that what is hooked as `name` is there but has changed: its hook sees nothing, the rest works."""
+    if name not in _missing:
+        count("hook_unfit")
+        logger.debug("failgraph: the hook on %s does not fit: %s", name, why)
+    _missing[name] = why
 
 
 def missing() -> Mapping[str, str]:

@@ -40,6 +40,11 @@ def traced(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kw
     _observed(wrapped, args, kwargs, ends=True)
 
 
+def answering(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+    """`__init__(app, …)` of a middleware that answers exceptions by itself: put an observer inside, before it does."""
+    _observed(wrapped, args, kwargs)
+
+
 def _observed(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], **which: bool) -> None:
     if args:
         args = (Observer(args[0], **which), *args[1:])

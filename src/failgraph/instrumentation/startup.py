@@ -26,6 +26,15 @@ HOOKED = (
     "aiohttp.client_reqrep",
     "httpx",
     "requests.adapters",
+    "nemo_gym.server_utils",
+    "nemo_gym.rollout_correlation",
+    "nemo_gym.judge",
+    "nemo_gym.sandbox.api",
+    "nemo_gym.rollout_collection",
+    "nemo_gym.base_environment_server",
+    "nemo_gym.telemetry.endpoints",
+    "nemo_gym.core.failure_transport",
+    "nemo_gym.server_runtime.request_handling.exception_handling",
 )
 """The modules at whose first import we attach."""
 _loaded_before: set[str] = set()

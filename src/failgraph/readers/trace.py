@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -128,15 +128,28 @@ def _trace(
         failures=failures,
         hops=tuple(shown(hops)),
         root_cause=graph.root_cause(causes, report.failure_id, failures),
-        recovered=_recovered(root, failures, causes),
+        recovered=_recovered(root, failures, causes, _ended_rollouts(spans)),
         losses=tuple(losses),
     )
 
 
+def _ended_rollouts(spans: Mapping[str, SpanRecord]) -> list[str]:
+    """The failures that attempts at rollouts came to: a job with many in its trace goes on, but recovers none."""
+    attempts = (span for span in spans.values() if span.name == semconv.ROLLOUT_SPAN)
+    own = (read_text(span.attributes, semconv.REPORT_ID) for span in attempts)
+    return [failure_id for failure_id in own if failure_id is not None]
+
+
 def _recovered(
-    root: SpanRecord | None, failures: Mapping[str, FailureRecord], causes: Mapping[str, str | None]
+    root: SpanRecord | None,
+    failures: Mapping[str, FailureRecord],
+    causes: Mapping[str, str | None],
+    ended: Sequence[str],
 ) -> frozenset[str] | None:
-    """What the root hop reports beside its own failure and that one's causes; None where that cannot be told."""
+    """What the root hop reports beside its own failure, those that `ended` rollouts, and their causes.
+
+    None where that cannot be told.
+    """
     if root is None or next(unreadable_report(root), None) is not None:
         return None
     if not isinstance(root.attributes.get(semconv.REPORT_IDS), (list, tuple)):
@@ -145,7 +158,8 @@ def _recovered(
     chain = graph.chain(causes, failure_id)
     if failure_id is not None and (not chain or failures[chain[-1]].event.cause_id is not None):
         return None  # the own failure, or the end of its chain, is lost
-    return frozenset(report_ids_of(root.attributes)) & failures.keys() - set(chain)
+    fatal = {failure_id for end in ended for failure_id in graph.chain(causes, end)}
+    return frozenset(report_ids_of(root.attributes)) & failures.keys() - {*chain, *fatal}
 
 
 def _rollouts(root: SpanRecord | None, spans: Mapping[str, SpanRecord]) -> tuple[str, ...]:

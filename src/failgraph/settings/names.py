@@ -23,7 +23,7 @@ standard error where the program has no log handler. `debug` says what was attac
 
 BOUNDARY: Final = "FAILGRAPH_BOUNDARY"
 """The boundary of a failure that names none: `agent`, `collection`, `environment`, `harness`, `model`,
-`resources_server` or `sandbox`; unset, such a failure is counted and not recorded."""
+`resources_server` or `sandbox`; unset, that of the Gym server that it is in, else it is counted and not recorded."""
 
 LINKS: Final = "FAILGRAPH_LINKS"
 """Which causes also get a span link: `cross` (default), a cause in another trace; `all`, each; `off`, none."""

@@ -19,7 +19,7 @@ from failgraph.exceptions import NgFailureEvent, remembered
 from failgraph.hops import Hop
 from failgraph.recorder import recorder
 from failgraph.settings import current
-from failgraph.transport import headers
+from failgraph.transport import gym_codec, headers
 from failgraph.transport.headers import Place
 from failgraph.transport.peers import is_told
 
@@ -73,6 +73,10 @@ class Request(Hop):
         else:
             self._error = error
 
+    def being_answered(self) -> BaseException | None:
+        """The exception that a reply, which has not started, is about to be made of; None where none was seen."""
+        return self._error
+
     def finish(self, error: BaseException | None) -> None:
         """Write the report: this is the last time that the span can be written on. A reply may still come, or not."""
         if self.reported or self.span is None or not self.span.is_recording():
@@ -105,7 +109,7 @@ class Request(Hop):
         if not self.reported:
             self._error = None
 
-    def close(self, error: BaseException | None) -> None:
+    def close(self, error: BaseException | None, *, failed: bool = False) -> None:
         """Record what is left; without a reply, this is when the report is written."""
         with guard("request end"):
             self._settle()
@@ -115,7 +119,7 @@ class Request(Hop):
             error = None
         self._error = self._recovered = None
         self._scope = {}
-        super().close(error)
+        super().close(error, failed=failed)
 
     def _settle(self) -> None:
         """Record the failures that were made here, still exist, and have not been recorded."""
@@ -175,7 +179,7 @@ class Request(Hop):
             return
         if self._is_told():
             report = self.log.report()
-            self._told = headers.encode(report, self._places(report.events), self._left(head))
+            self._told = gym_codec.adopted(headers.encode(report, self._places(report.events), self._left(head)))
             if self._told is None:
                 count("header_left_out")
         if self.span is not None and self.span.is_recording():
@@ -185,7 +189,7 @@ class Request(Hop):
         """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
         values = {name.lower(): value.decode("latin-1") for name, value in head if name.lower() in _OURS}
         carried = values.get(headers.REPORT.encode())
-        report = headers.decode(carried) if carried is not None and self._is_told() else None
+        report = gym_codec.decode(carried) if carried is not None and self._is_told() else None
         if report is None:
             return head
         recorder().record_reply(report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), ""))))

@@ -8,26 +8,29 @@ from typing import Any
 from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
 from failgraph.recorder import recorder
+from failgraph.records import FailureReport
 from failgraph.reports import rebuild_failure
-from failgraph.transport import headers
+from failgraph.transport import gym_codec, headers
 from failgraph.transport.peers import is_peer
 from failgraph.transport.request import contexts
 
 
-def take(host: str, value_of: Callable[[str], str | None]) -> None:
+def take(host: str, value_of: Callable[[str], str | None]) -> FailureReport | None:
     """Take in the report of a reply from `host`, if it is a peer; `value_of` gives a header's value by its name."""
     with guard("reading a reply"):
         value = value_of(headers.REPORT)
         if value is None or not is_peer(host):
-            return
+            return None
         hop = current_hop.get()
         if hop is not None:
             hop.relayed(value)
-        report = headers.decode(value)
+        report = gym_codec.decode(value)
         if report is None:
             count("report_unreadable")
-            return
+            return None
         recorder().record_reply(report, contexts(headers.decode_spans(value_of(headers.SPANS) or "")))
+        return report
+    return None
 
 
 def raise_for_failure(response: Any) -> None:
@@ -42,7 +45,7 @@ def raise_for_failure(response: Any) -> None:
         fields: Mapping[str, str] = response.headers
         value = fields.get(headers.REPORT)
         if value is not None and status >= 400 and is_peer(_host(response)):
-            report = headers.decode(value)
+            report = gym_codec.decode(value)
             failure = rebuild_failure(report) if report is not None else None
     if failure is not None:
         raise failure

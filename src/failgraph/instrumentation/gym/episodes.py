@@ -1,0 +1,51 @@
+"""Environment servers: an episode that failed is answered with a 200, however it came to that."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from failgraph.boundary import FailureBoundary
+from failgraph.diagnostics import guard
+from failgraph.instrumentation import hooks
+from failgraph.instrumentation.gym.observing import Observed, fails, here, tell
+from failgraph.instrumentation.gym.passing import passing
+from failgraph.text import safe_str
+
+_RUN = "POST /run"
+_KIND = "environment_server_failed"
+"""Gym's own label of a failed episode whose kind nobody gave."""
+
+
+def failure_response(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+    """`BaseEnvironmentServer.failure_response(request, failure)`: handled, unhandled, timed out, and given by hand."""
+    with guard("a failed episode"):
+        failure = args[1] if len(args) > 1 else kwargs.get("failure")
+        if not hasattr(failure, "failure_reason"):
+            hooks.unfit(
+                "nemo_gym.base_environment_server.BaseEnvironmentServer.failure_response",
+                f"its second argument is {type(failure).__name__}, and no failure",
+            )
+        else:
+            _failed(failure)
+    return wrapped(*args, **kwargs)
+
+
+def _failed(failure: Any) -> None:
+    kind, stage = getattr(failure, "failure_kind", None), getattr(failure, "stage", None)
+    what = Observed(FailureBoundary.ENVIRONMENT, kind or _KIND, stage, _RUN, reason=safe_str(failure.failure_reason))
+    error = sys.exc_info()[1]
+    if isinstance(error, Exception):
+        fails(what, error)
+    else:
+        tell(what, own=True)
+
+
+async def close(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`_CleanupEntry.close()`: Gym logs what a clean-up raises, and goes on."""
+    what = Observed(
+        here().boundary, "session_release_failed", "cleanup", f"cleanup {safe_str(getattr(instance, 'name', ''))}"
+    )
+    with passing("a failing clean-up", lambda error: fails(what, error, own=False)):
+        return await wrapped(*args, **kwargs)

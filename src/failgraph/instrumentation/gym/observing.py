@@ -1,0 +1,181 @@
+"""A failure that Gym observed, written once: an exception that passes many hooks is one failure in each server.
+
+An exception carries the id of the failure that it stands for. Where it leaves another server than the one that observed
+that failure, it is a new failure there, which the first one caused; in the same process and at the same boundary it is
+the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from opentelemetry import trace
+
+from failgraph.boundary import FailureBoundary
+from failgraph.chain import RECORDED_ID, carries_failure, event_id, explicit_cause, foreign_status, outermost
+from failgraph.context import current_hop
+from failgraph.diagnostics import count, guard
+from failgraph.exceptions import named_or, sdk_error_details
+from failgraph.ids import new_event_id
+from failgraph.instrumentation.gym import bodies
+from failgraph.instrumentation.gym.table import route
+from failgraph.observation import Hints
+from failgraph.recorder import record_leaving, recorder
+from failgraph.redaction import cleaned
+from failgraph.settings import current
+from failgraph.text import safe_str
+
+_MAX_CAUSES = 32
+_MAX_FIELDS = 20
+"""Fields that the reason of a validation error names."""
+
+
+class Server:
+    """A Gym server in this process, and what one request of it has seen; without one, the collector."""
+
+    def __init__(self, boundary: FailureBoundary, name: str) -> None:
+        self.boundary, self.name = boundary, name
+        self.passed_on: str | None = None
+        """The failure that the reply of an inner server is, where this server may hand that reply on."""
+        self.passes_on_a_failure = False
+        """Whether that reply is a failing one."""
+
+
+serving: ContextVar[Server | None] = ContextVar("failgraph_gym_server", default=None)
+"""The server, and its request, that this code runs for."""
+
+
+def here() -> Server:
+    """Who observes what happens here."""
+    return serving.get() or Server(FailureBoundary.COLLECTION, "")
+
+
+class Observed(NamedTuple):
+    """What is known of a failure beside its exception."""
+
+    boundary: FailureBoundary
+    kind: str
+    stage: str | None = None
+    operation: str | None = None
+    attempt_id: str | None = None
+    http_status: int | None = None
+    details: Mapping[str, Any] | None = None
+    reason: str | None = None
+    """None: the text of the exception."""
+
+
+def tell(
+    what: Observed,
+    error: BaseException | None = None,
+    *,
+    cause_id: str | None = None,
+    own: bool = False,
+    at_once: bool = False,
+) -> str | None:
+    """Write a failure, with `error` as what raised it; its id. None where nothing is written."""
+    if current().enabled is False:
+        return None
+    fields: dict[str, Any] = {
+        "boundary": what.boundary,
+        "failure_kind": what.kind,
+        "failure_reason": (reason_of(error) if what.reason is None else what.reason) or "",
+        "stage": what.stage,
+        "operation": what.operation,
+        "attempt_id": what.attempt_id,
+        "http_status": what.http_status,
+        "details": what.details,
+        "cause_id": cause_id,
+    }
+    if error is not None:
+        foreign = explicit_cause(error)
+        fields["exception_type"] = type(error).__name__
+        fields["http_status"] = what.http_status or foreign_status(error)
+        fields["foreign_error"] = sdk_error_details(foreign) if foreign is not None else None
+    event = cleaned(new_event_id(), fields)
+    if event is None:
+        return None
+    recorder().record(event, Hints(), None, own=own, at_once=at_once)
+    if error is not None:
+        mark(error, event.event_id)
+    return event.event_id
+
+
+def fails(what: Observed, error: BaseException, *, own: bool = True) -> str | None:
+    """Write what `error` does to a server, once: the failure that it stands for is the cause, or this one already."""
+    if carries_failure(error):
+        record_leaving(error, trace.get_current_span(), at_birth=True)
+    known = failure_of(error)
+    if known is not None and _is_of(known, what.boundary):
+        hop = current_hop.get()
+        if own and hop is not None:
+            hop.log.claim(known)
+        return known
+    return tell(what, error, cause_id=known or _told_by_body(error), own=own)
+
+
+def failure_of(error: BaseException) -> str | None:
+    """The id of the failure that an exception, or what caused it, stands for."""
+    found = outermost(error, named_or(None), with_recorded=True)
+    return event_id(found) if found is not None else None
+
+
+def mark(error: BaseException, failure_id: str) -> None:
+    """Remember which failure an exception stands for."""
+    try:
+        vars(error)[RECORDED_ID] = failure_id
+    except TypeError:
+        count("unmarked")
+
+
+def path_called(error: BaseException) -> str:
+    """The route of the request whose reply an exception is about; empty where it is about none."""
+    called = getattr(getattr(error, "request_info", None), "real_url", None)
+    return "" if called is None else route(urlsplit(str(called)).path)
+
+
+def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:
+    hop = current_hop.get()
+    trace_id = (hop.trace_id if hop is not None else None) or trace.get_current_span().get_span_context().trace_id
+    event = recorder().index.observed(failure_id, trace_id)
+    return event is not None and event.boundary is boundary
+
+
+def _told_by_body(error: BaseException) -> str | None:
+    """The failures that the text of an inner server's 500 quotes, innermost first; the id of that server's own."""
+    asked: BaseException | None = error
+    for _ in range(_MAX_CAUSES):
+        if asked is None or isinstance(getattr(asked, "response_content", None), bytes):
+            break
+        asked = explicit_cause(asked)
+    told: str | None = None
+    with guard("reading the body of a reply"):
+        for level in bodies.levels_of(asked):
+            told = tell(
+                Observed(
+                    level.boundary,
+                    level.kind,
+                    level.stage,
+                    operation=level.operation,
+                    http_status=level.http_status,
+                    reason=level.reason,
+                ),
+                cause_id=told,
+            )
+    return told
+
+
+def reason_of(error: BaseException | None) -> str:
+    """The text of an exception; of a validation error without the input that it quotes."""
+    if error is None:
+        return ""
+    listed = getattr(error, "errors", None)
+    if type(error).__name__ != "ValidationError" or not callable(listed):
+        return safe_str(error)
+    with guard("reading a validation error"):
+        found = listed(include_url=False, include_context=False, include_input=False)
+        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_MAX_FIELDS]]
+        return f"{len(found)} validation errors for {getattr(error, 'title', '?')}: {'; '.join(told)}"
+    return type(error).__name__

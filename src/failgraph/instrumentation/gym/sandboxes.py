@@ -1,0 +1,61 @@
+"""Sandboxes: what their start, their commands and their stop raise, and commands that never ran to an exit code.
+
+A blocking `Sandbox` does its work on an `AsyncSandbox`, in another thread and the same context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from failgraph.boundary import FailureBoundary
+from failgraph.diagnostics import guard
+from failgraph.instrumentation.gym.observing import Observed, fails, tell
+from failgraph.instrumentation.gym.passing import passing
+from failgraph.instrumentation.gym.table import kind_of_exception, kind_of_sandbox
+from failgraph.kinds import UNHANDLED
+
+Wrapped = Callable[..., Any]
+
+
+def _of(sandbox: Any, operation: str, kind: str, stage: str | None = None, error_type: str | None = None) -> Observed:
+    details = {
+        "provider": getattr(getattr(sandbox, "_provider", None), "name", None),
+        "sandbox_id": getattr(getattr(sandbox, "_handle", None), "sandbox_id", None),
+        "provider_status_reason": error_type,
+    }
+    reason = None if error_type is None else f"the sandbox could not run the command: {error_type}"
+    return Observed(FailureBoundary.SANDBOX, kind, stage, operation, details=details, reason=reason)
+
+
+def _failing(sandbox: Any, operation: str, stage: str | None = None, otherwise: str = UNHANDLED) -> passing:
+    def look(error: Exception) -> None:
+        fails(_of(sandbox, operation, kind_of_exception(error, otherwise), stage), error, own=False)
+
+    return passing("a failing sandbox", look)
+
+
+async def start(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`AsyncSandbox.start()`."""
+    with _failing(instance, "sandbox.start"):
+        return await wrapped(*args, **kwargs)
+
+
+async def execute(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`AsyncSandbox.exec(command)`: the command itself is never looked at.
+
+    One that came back failed as a sandbox's only where Gym says so, whatever its exit code.
+    """
+    with _failing(instance, "sandbox.exec"):
+        result = await wrapped(*args, **kwargs)
+    with guard("a failing sandbox"):
+        error_type = getattr(result, "error_type", None)
+        if isinstance(error_type, str) and error_type:
+            tell(_of(instance, "sandbox.exec", kind_of_sandbox(error_type), error_type=error_type))
+    return result
+
+
+async def stop(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`AsyncSandbox.stop()`."""
+    with _failing(instance, "sandbox.stop", "cleanup", "session_release_failed"):
+        return await wrapped(*args, **kwargs)

@@ -1,0 +1,107 @@
+"""Gym's servers: whose request is being served, and what leaves its routes, seen before Gym's middleware answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from types import TracebackType
+from typing import Any
+
+from failgraph.boundary import FailureBoundary
+from failgraph.chain import carries_failure
+from failgraph.context import current_hop
+from failgraph.diagnostics import guard
+from failgraph.instrumentation import hooks
+from failgraph.instrumentation.gym.naming import by_path
+from failgraph.instrumentation.gym.observing import Observed, Server, fails, path_called, serving, tell
+from failgraph.instrumentation.gym.table import boundary_of_server, kind_of_route, route, stage_of
+from failgraph.transport.request import Request
+
+Message = MutableMapping[str, Any]
+_WHERE = "nemo_gym.server_utils.SimpleServer.setup_exception_middleware"
+
+
+def setup_exception_middleware(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`SimpleServer.setup_exception_middleware(app)`: what is added before it stands inside it."""
+    with guard("watching a Gym server"):
+        boundary = boundary_of_server(instance)
+        app = args[0] if args else kwargs.get("app")
+        if boundary is None or app is None:
+            hooks.unfit(_WHERE, f"{type(instance).__name__} is a server of no known type")
+        else:
+            app.add_middleware(Watcher, boundary=boundary, name=str(getattr(instance.config, "name", "")))
+    return wrapped(*args, **kwargs)
+
+
+class Watcher:
+    """ASGI middleware just inside Gym's own that answers exceptions: sees them and every reply, changes nothing."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]], boundary: FailureBoundary, name: str) -> None:
+        self.app = app
+        self._boundary, self._name = boundary, name
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        """Serve a request of this server; anything else passes."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        server = Server(self._boundary, self._name)
+
+        async def look_and_send(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 500:
+                with guard("a failing reply"):
+                    answers(server, scope, message["status"])
+            await send(message)
+
+        with _Serving(server, scope):
+            await self.app(scope, receive, look_and_send)
+
+
+class _Serving:
+    """The time during which a request is served; an exception passes through it untouched."""
+
+    def __init__(self, server: Server, scope: MutableMapping[str, Any]) -> None:
+        self._server, self._scope = server, scope
+
+    def __enter__(self) -> None:
+        serving.set(self._server)
+        with guard("a request of a Gym server"):
+            hop = current_hop.get()
+            if hop is not None:
+                hop.boundary = self._server.boundary
+            by_path(self._scope["path"])
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with guard("what leaves a Gym server"):
+            if isinstance(error, Exception):
+                leaves(self._server, self._scope["method"], self._scope["path"], error)
+        serving.set(None)
+
+
+def leaves(server: Server, method: str, path: str, error: Exception) -> str | None:
+    """An exception leaves a route: the server's own failure. One that is a failure by itself the server layer knows."""
+    if carries_failure(error):
+        return None
+    path = route(path)
+    # An agent's own route says less than the one that it was calling when it failed.
+    stage = stage_of(server.boundary, path_called(error) or path if server.boundary is FailureBoundary.AGENT else path)
+    operation = f"{method} {path}"
+    return fails(Observed(server.boundary, kind_of_route(server.boundary, path, error), stage, operation), error)
+
+
+def answers(server: Server, scope: MutableMapping[str, Any], status: int) -> None:
+    """A reply that says the server failed: because of an inner server's that it hands on, or of what it answers so."""
+    hop = current_hop.get()
+    if hop is None or hop.log.failure_id is not None:
+        return
+    error = hop.being_answered() if isinstance(hop, Request) else None
+    if error is None and server.passes_on_a_failure:
+        hop.log.claim(server.passed_on)  # without a report, its body still tells the caller
+        return
+    if isinstance(error, Exception):
+        leaves(server, scope["method"], scope["path"], error)
+    elif error is None:
+        path = route(scope["path"])
+        kind, stage = kind_of_route(server.boundary, path, None), stage_of(server.boundary, path)
+        tell(Observed(server.boundary, kind, stage, f"{scope['method']} {path}", http_status=status), own=True)

@@ -1,0 +1,238 @@
+"""What released NeMo Gym says of failures, in words: tables, nested bodies, rollout ids, and tries without end."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+import failgraph
+from failgraph import FailureBoundary
+from failgraph.instrumentation import hooks
+from failgraph.instrumentation.gym import bodies, observing, retries, table
+from failgraph.instrumentation.gym.naming import rollout_id_of
+from failgraph.instrumentation.target import Target
+
+ZOO = {
+    "agent": {"responses_api_agents": {"simple_agent": {"port": 1}}},
+    "policy": {"responses_api_models": {"openai_model": {"port": 2}}},
+    "head_server": {"host": "h", "port": 3},
+    "broken": 7,
+}
+
+
+def wrapped(server: str, inner: bytes) -> bytes:
+    """What Gym's middleware answers where `inner` was the body of the server below, as JSON."""
+    import json
+
+    return json.dumps(f"Hit an exception in Some___{server} calling an inner server: {inner!r}").encode()
+
+
+class Info(NamedTuple):
+    real_url: str
+
+
+class Failing(Exception):
+    """A `ClientResponseError` as Gym leaves it."""
+
+    def __init__(self, body: bytes, status: int = 500, url: str = "http://127.0.0.1:1/run", headers: Any = ()) -> None:
+        super().__init__(status)
+        self.status, self.headers, self.response_content = status, dict(headers), body
+        self.request_info = Info(url)
+
+
+@pytest.fixture(autouse=True)
+def zoo():
+    bodies.configured(ZOO)
+    yield
+    bodies.configured({})
+
+
+def levels(error: Failing) -> list[tuple[str, str]]:
+    return [(level.boundary.value, level.reason) for level in bodies.levels_of(error)]
+
+
+def test_a_body_quotes_those_below_it():
+    """Each server that is named is a failure, innermost first; an agent that called itself is one."""
+    body = wrapped("agent", wrapped("agent", wrapped("policy", b'{"error": "it\'s \\"upstream\\" \xff"}')))
+    assert levels(Failing(body)) == [
+        ("model", '{"error": "it\'s \\"upstream\\" \ufffd"}'),
+        ("agent", "a server that agent called failed"),
+    ]
+
+
+def test_a_body_that_quotes_nobody_is_of_the_server_that_was_called():
+    """Gym answers with the exception's `repr`; who it was, its port says."""
+    assert levels(Failing(b'"KeyError(1)"')) == [("agent", "KeyError(1)")]
+    assert levels(Failing(b'"KeyError(1)"', url="http://127.0.0.1:9/run")) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Failing(b'{"error": "a gateway"}'),
+        Failing(b'"busy"', status=503),
+        Failing(b'"KeyError(1)"', url="http://8.8.8.8:1/run"),
+        Failing(b'"KeyError(1)"', headers={"x-ng-failure-report": "{}"}),
+    ],
+)
+def test_what_is_not_gyms_or_has_a_report_is_not_read(error):
+    """Another status, another form, a host that is no peer, a report."""
+    assert levels(error) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'"' + b"[" * 60_000,
+        wrapped("agent", b"x")[:-4] + b'"',
+        b"\"Hit an exception in A___agent calling an inner server: b'" + b"\\\\" * 30_000 + b'"',
+        b"\"Hit an exception in A___agent calling an inner server: b'\\\\d'\"",
+        b'"Hit an exception in A___agent calling an inner server: ' + b"b'" * 20_000 + b'"',
+        b"[" * 100_000,
+    ],
+)
+def test_a_hostile_body_is_read_in_bounded_time(body):
+    """Whatever it is: no exception, no warning, and no more than a moment."""
+    started = time.perf_counter()
+    bodies.levels_of(Failing(body))
+    assert time.perf_counter() - started < 2
+
+
+def test_bodies_are_unquoted_as_python_quotes_them():
+    """Any bytes come back."""
+    every = bytes(range(256))
+    for inner in (every, b"'", b'"', b"'\"", b"\\", b"\\x41'"):
+        assert bodies._literal(repr(inner)) == inner
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"_ng_task_index": 26, "_ng_rollout_index": 0}, "26-0"),
+        ({"_ng_task_index": 26, "_ng_rollout_index": 1, "_ng_attempt_index": 2}, "26-1-a2"),
+        ({"_ng_rollout_id": "mine", "_ng_task_index": 1, "_ng_rollout_index": 1}, "mine"),
+        ({"episode_id": {"rollout_id": "8-0", "attempt": 0}}, "8-0"),
+        ({"episode_id": {"rollout_id": "8-0", "attempt": 3}}, "8-0-a3"),
+        ({"_ng_rollout_id": "not an id\n"}, None),
+        ({"_ng_task_index": 1}, None),
+        (b"{}", None),
+        (None, None),
+    ],
+)
+def test_the_id_of_a_rollout(row, expected):
+    """As Gym puts it together, and none where Gym would refuse it."""
+    assert rollout_id_of(row) == expected
+
+
+def test_what_a_table_does_not_know_keeps_its_name_and_is_flagged():
+    """A label of a benchmark's own, and an error of a sandbox provider's own."""
+    assert table.meaning_of_class("tau2_agent_error").kind == "tau2_agent_error"
+    assert table.kind_of_sandbox("quantum") == "quantum"
+    assert failgraph.stats()["unmapped"] == 2
+    assert table.meaning_of_class("judge_invalid").kind == "judge_unparseable"
+
+
+def test_a_validation_error_is_told_without_its_input():
+    """pydantic quotes what was validated: a prompt, a reply."""
+    from pydantic import BaseModel, ValidationError
+
+    class Reply(BaseModel):
+        output: list[int]
+
+    with pytest.raises(ValidationError) as caught:
+        Reply.model_validate({"output": "a secret prompt"})
+    reason = observing.reason_of(caught.value)
+    assert "secret" not in reason
+    assert reason == "1 validation errors for Reply: output: Input should be a valid list"
+
+
+def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monkeypatch):
+    """Of an hour of tries twice a second there are a dozen events, and they count every one."""
+    now = [0.0]
+    monkeypatch.setattr(retries, "monotonic", lambda: now[0])
+
+    async def hour() -> None:
+        for _ in range(7200):
+            retries.got_no_reply("POST", "http://h/verify", now[0], ConnectionRefusedError("refused"))
+            now[0] += 0.5
+        retries.went_through()
+
+    with tracer.start_as_current_span("rollout"):
+        asyncio.run(hour())
+    found = [event.attributes for span in exporter.get_finished_spans() for event in span.events]
+    assert {span.name for span in exporter.get_finished_spans() if span.events} == {"nemo.gym.failure"}
+    assert len(found) <= 14
+    counts = [int(each["nemo.gym.failure.reason"].split()[0]) for each in found[1:]]
+    assert 1 + sum(counts) == 7200
+    assert {each["nemo.gym.failure.stage"] for each in found} == {"verification"}
+    assert found[-1]["nemo.gym.failure.operation.attempt_id"] == "7200"
+
+
+def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
+    """It is the pause between them that counts, not how long each takes; another request is another call."""
+    now = [0.0]
+    monkeypatch.setattr(retries, "monotonic", lambda: now[0])
+
+    def fail(url: str, takes: float) -> None:
+        began, now[0] = now[0], now[0] + takes
+        retries.got_no_reply("GET", url, began, TimeoutError("late"))
+        now[0] += 0.5
+
+    async def some() -> None:
+        fail("http://h/a", 3)
+        fail("http://h/a", 1)
+        fail("http://h/b", 3)
+        now[0] += 60
+        fail("http://h/b", 3)
+
+    with tracer.start_as_current_span("rollout"):
+        asyncio.run(some())
+    found = [event for span in exporter.get_finished_spans() for event in span.events]
+    assert len(found) == 3
+
+
+@pytest.fixture
+def gym_module(monkeypatch):
+    """A module of some Gym in which one hook fits, one target is missing, and one is something else."""
+    module = ModuleType("nemo_gym.some")
+    module.there = lambda: 1
+    module.changed = 7
+    monkeypatch.setitem(sys.modules, "nemo_gym.some", module)
+    targets = tuple(Target("", name, "gym.rollouts:run_from_config") for name in ("there", "gone", "changed"))
+    elsewhere = Target("Class", "method", "gym.rollouts:run_from_config", "nemo_gym.not_loaded")
+    monkeypatch.setattr(hooks, "TARGETS", {"nemo_gym.some": (*targets, elsewhere)})
+    yield module
+    hooks.take_off()
+
+
+def test_a_hook_whose_target_is_missing_or_changed_is_named(gym_module):
+    """The others are put on, and everything is as it was when they are taken off."""
+    original = gym_module.there
+    hooks.put_on("nemo_gym.some")
+    assert gym_module.there is not original
+    hooks.unfit("nemo_gym.some.there", "its second argument is a str")
+    assert hooks.missing() == {
+        "nemo_gym.some.gone": "not there",
+        "nemo_gym.some.changed": "not there",
+        "nemo_gym.not_loaded.Class.method": "not there",
+        "nemo_gym.some.there": "its second argument is a str",
+    }
+    hooks.take_off()
+    assert gym_module.there is original
+    assert hooks.missing() == {}
+
+
+def test_a_failure_without_a_boundary_takes_that_of_the_gym_server(tracer, exporter):
+    """The setting would win; where there is neither, it is counted and not recorded."""
+    with tracer.start_as_current_span("request"), failgraph.hop():
+        hop = failgraph.context.current_hop.get()
+        hop.boundary = FailureBoundary.ENVIRONMENT
+        failgraph.record(failgraph.NgFailureEvent("session_lost"))
+        failgraph.record(ConnectionResetError("reset"))
+    (span,) = exporter.get_finished_spans()
+    assert [event.attributes["nemo.gym.failure.boundary"] for event in span.events] == ["environment"] * 2
