@@ -45,7 +45,9 @@ def parser() -> Parser:
     ranking = commands.add_parser("top", help="which failures there are most of, and what they cost")
     for command, action in ((listing, reading.list_traces), (showing, reading.show), (ranking, reading.top)):
         command.add_argument(
-            "source", metavar="SOURCE", help="a file, - for standard input, jaeger, tempo, or an address of theirs"
+            "source",
+            metavar="SOURCE",
+            help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
         )
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
