@@ -57,9 +57,12 @@ def parser() -> Parser:
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
 
-    taking = commands.add_parser("import", help="what NeMo Gym saved of failures, as traces beside the live ones")
+    taking = commands.add_parser("import", help="what NeMo Gym saved, or a journal has, as traces beside the live ones")
     taking.add_argument(
-        "files", metavar="FILE", nargs="+", help="rollouts.jsonl, rollouts_failures.jsonl, also in gzip"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="rollouts.jsonl, rollouts_failures.jsonl, a journal; also in gzip",
     )
     taking.add_argument(
         "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"
