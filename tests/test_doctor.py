@@ -234,6 +234,7 @@ def test_the_command_ends_with_one_for_a_problem():
     assert (good.returncode, good.stderr) == (0, "")
     assert [line for line in good.stdout.splitlines() if not line.startswith(" ")] == [
         "settings",
+        "journal",
         "attachment",
         "endpoint",
         "round trip",

@@ -29,7 +29,7 @@ class _File:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.lines = 0
+        self.failures = 0
         self.torn = False
         """Whether a line of it was written in part."""
         self._descriptor = os.open(path, _FLAGS, 0o600)
@@ -46,15 +46,15 @@ class _File:
         ours = (now.st_dev, now.st_ino) == self._identity
         return now.st_size if ours and now.st_nlink else None
 
-    def append(self, data: bytes) -> None:
-        """Add whole lines in one write. Raises OSError where not all of it went in."""
+    def append(self, data: bytes, failures: int = 1) -> None:
+        """Add a line in one write. Raises OSError where not all of it went in."""
         data = b"\n" + data if self.torn else data
         written = os.write(self._descriptor, data)
         if written < len(data):
             self.torn = True
             raise OSError("the disk is full")
         self.torn = False
-        self.lines += 1
+        self.failures += failures
 
     def close(self) -> None:
         """Close it, where the descriptor is still its own."""
@@ -128,7 +128,7 @@ class Journal:
             self._file = None
         self._file = self._new(line)
         if self._removed:
-            self._file.append(packed_note(self._removed, line.service, line.pid))
+            self._file.append(packed_note(self._removed, line.service, line.pid), failures=0)
         return self._file
 
     def _new(self, line: Line) -> _File:
@@ -145,8 +145,8 @@ class Journal:
                 os.unlink(file.path)
 
     def _gone(self, file: _File) -> None:
-        self._removed += file.lines
-        count("journal_removed", file.lines)
+        self._removed += file.failures
+        count("journal_removed", file.failures)
 
     def close(self) -> None:
         """Let go of the files; a later line gets new ones."""
