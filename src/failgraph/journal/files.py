@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 
 from failgraph.diagnostics import count, warn_once
 from failgraph.journal.lines import Line, packed, packed_note
@@ -71,6 +71,7 @@ class Journal:
         # Reentrant: a signal handler, or a finalizer, of this thread may record while a line is being written.
         self._lock = threading.RLock()
         self._writing = False
+        self._waiting: deque[tuple[Line, bytes]] = deque()
         self._directory = ""
         self._file: _File | None = None
         self._before: _File | None = None
@@ -97,16 +98,16 @@ class Journal:
             return True
 
     def _write(self, line: Line, data: bytes, directory: str, most_bytes: int) -> None:
-        if self._writing:  # what this thread is at is left as it is
-            if self._file is None:
-                raise OSError("a file is just being made")
-            self._file.append(data)
-            return
-        self._writing = True
-        try:
-            self._room(line, len(data) + 1, directory, most_bytes // 2).append(data)
-        finally:
-            self._writing = False
+        self._waiting.append((line, data))
+        if self._writing:
+            return  # this thread is at it, further down
+        while self._waiting:
+            self._writing = True
+            try:
+                each, data = self._waiting.popleft()
+                self._room(each, len(data) + 1, directory, most_bytes // 2).append(data)
+            finally:
+                self._writing = False
 
     def _room(self, line: Line, needed: int, directory: str, most: int) -> _File:
         """The file that takes so many bytes more, of `most` in all: the one in use, or a new one."""
