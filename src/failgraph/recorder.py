@@ -223,7 +223,8 @@ def record(
 
     The event goes on `span`, else on the span where the exception was made, else on the current one, else on the
     hop's; where that does not record any more, on a failure span in the same trace. `own` makes it the own failure of
-    the current hop unless another one escapes. `deferred` only queues it: for signal handlers and finalizers.
+    the current hop unless another one escapes. `deferred` only queues it: for signal handlers and finalizers, where a
+    plain call may wait for a lock of OpenTelemetry's SDK that the interrupted code holds.
 
     The result says where it is; the id is that of the outermost failure.
     """

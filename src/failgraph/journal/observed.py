@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from opentelemetry.trace import Span, SpanContext, SpanKind
@@ -10,6 +11,7 @@ from failgraph import placement
 from failgraph.journal.lines import Line
 from failgraph.observation import Observation
 from failgraph.redaction import redacted_beginning
+from failgraph.settings import Settings, current
 from failgraph.text import neutral
 
 _MAX_NAME = 256
@@ -26,7 +28,7 @@ def line_of(observation: Observation, span: Span, seq: int, placed: str, *, own:
         trace_id=f"{context.trace_id:032x}" if context.is_valid else None,
         span_id=f"{context.span_id:016x}" if context.is_valid else None,
         parent_span_id=f"{parent.span_id:016x}" if isinstance(parent, SpanContext) else None,
-        span_name=neutral(redacted_beginning(str(getattr(span, "name", "")), _MAX_NAME), _MAX_NAME),
+        span_name=_shown(str(getattr(span, "name", "")), current()),
         span_kind=kind.name if isinstance(kind, SpanKind) else "",
         span_start_unix_nano=started,
         service=_service(span),
@@ -43,7 +45,13 @@ def _service(span: Span) -> str:
     """The service of a span; what the environment says where that does not say one, as one that is not sampled."""
     attributes = getattr(getattr(span, "resource", None), "attributes", {})
     found = attributes.get("service.name") or os.environ.get("OTEL_SERVICE_NAME") or _of_resource() or "unknown_service"
-    return neutral(redacted_beginning(str(found), _MAX_NAME), _MAX_NAME)
+    return _shown(str(found), current())
+
+
+@functools.lru_cache(maxsize=1024)
+def _shown(name: str, _: Settings) -> str:
+    """A name as it may leave under these settings: there are few, each in many lines."""
+    return neutral(redacted_beginning(name, _MAX_NAME), _MAX_NAME)
 
 
 def _of_resource() -> str:
