@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from failgraph.cli import main
 from failgraph.journal.lines import Line, packed, packed_note
@@ -348,3 +349,27 @@ def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
         assert expected in capsys.readouterr().out
     (found,) = read(trace).traces
     assert not found.failures["a"].decoded.remote
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = sorted(json.loads(line("a")))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4), event=st.none() | JSON, note=JSON)
+def test_any_line_is_read_or_is_a_bad_line(tmp_path, changes, event, note):
+    """Whatever stands in its fields: the line before it is read, and nothing is raised."""
+    strange = {**json.loads(line("b")), **changes}
+    if isinstance(event, dict):
+        strange["event"] = {**json.loads(line("b"))["event"], **event}
+    noted = {"removed": note, "service": note, "pid": note}
+    data = b"".join(json.dumps(each).encode() + b"\n" for each in (strange, noted))
+    (tmp_path / "j").write_bytes(line("a") + data)
+    found = read(tmp_path / "j")
+    assert "a" in {key for each in found.traces for key in each.failures}
+    for each in found.traces:
+        json.dumps(show_row(each))
