@@ -163,6 +163,18 @@ def test_all_are_found_however_many_there_are(fleet, run):
     assert (code, rows, err) == (0, [], "failgraph: no failures in 0 traces\n")
 
 
+@needed("jaeger")
+def test_traces_of_one_moment_are_told_apart(run, tmp_path):
+    """Sixty in sixty microseconds, of which an answer holds fifty, in no order."""
+    many = [f"{number:032x}" for number in range(1, 61)]
+    with jaeger(tmp_path) as running:
+        for number in sorted(range(1, 61), key=lambda number: number % 7):
+            post(running.otlp_http, json.dumps(failing(many[number - 1], number * 1000)).encode())
+        for limit in (3, 55, 60):
+            code, rows, err = run(running.query, "list", "jaeger", "--since", "1h", "--limit", str(limit))
+            assert (code, ids(rows), "lost" in err) == (0, many[-limit:], False)
+
+
 def test_top_and_text_take_it_too(fleet, run, setting, capsys):
     """Every command that takes a file."""
     code, rows, _ = run(fleet, "top", "jaeger", "--kind", "late")

@@ -344,3 +344,31 @@ def test_the_body_of_a_server_without_failgraph_tells_what_its_report_would(auto
     agent, own = hops["1-0"].events.values()  # nothing names the server that its text is of
     assert [said(event) for event in (agent, own)] == [AGENT, UP]
     assert "verify exploded" in agent.failure_reason
+
+
+def test_a_result_of_a_server_without_failgraph_tells_of_itself(auto):
+    """An episode that failed behind a 200: the collector, which loses the kind in its row, keeps it in the trace."""
+    auto.restart("env", FAILGRAPH_ENABLED="", OTEL_TRACES_EXPORTER="none")
+    auto.receiver.bodies.clear()
+    (saved,) = auto.collect("blind-env", [env_row("h", fault="handled")])
+    assert "provider_quota_exhausted" not in json.dumps(saved)
+    (trace,) = auto.traces()
+    assert [said(failure.event) for failure in trace.failures.values()] == CASES["handled"].own
+    assert trace.report.failure_id is not None
+
+
+def test_the_spans_of_gyms_own_telemetry_are_hops(run_lens):
+    """`gym.job` reports what the whole run saw, and `gym.rollout` what one did: its failure is the request's own."""
+    (trace,) = run_lens.traces
+    by_name: dict[str, list[Any]] = {}
+    for hop in trace.hops:
+        if hop.report is not None:
+            by_name.setdefault(hop.span.name, []).append(hop.report)
+    (job,) = by_name["gym.job"]
+    assert set(job.events) == set(trace.failures)
+    assert job.failure_id is None
+    through_agent = [case for case in CASES.values() if "agent_ref" in case.row and (case.own or case.recovered)]
+    assert len(by_name["gym.rollout"]) == len(through_agent)
+    own = {report.failure_id for report in by_name["gym.rollout"]} - {None}
+    assert own <= {report.failure_id for report in by_name["POST /run"]}
+    assert len(own) == sum(bool(case.own) for case in through_agent)

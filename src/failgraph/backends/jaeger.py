@@ -24,8 +24,8 @@ from failgraph.readers.query import Query
 
 _PAGE = 50
 """Traces in an answer: v1 gives each of them as a whole."""
-_SMALLEST = 1_000_000
-"""Nanoseconds of a window that is not divided any more."""
+_SMALLEST = 1000
+"""Nanoseconds of a window that is not divided any more: v1 knows no parts of a microsecond."""
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{1,32}")
 _HOP = {semconv.REPORT_SCHEMA_VERSION: str(semconv.SCHEMA_VERSION)}
 _BOUNDARIES = [boundary.value for boundary in FailureBoundary]

@@ -1,4 +1,4 @@
-"""What the words of released NeMo Gym mean: its classes, statuses, exceptions, routes and labels, as records.
+"""What the words of released NeMo Gym mean: its servers, statuses, exceptions and routes, as records.
 
 Pure data and look-ups. What a table does not know keeps its own name, where it has one, and is flagged.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from failgraph.boundary import FailureBoundary as Boundary
 from failgraph.diagnostics import count, warn_once
+from failgraph.gym.classes import Meaning, escaped_from, is_known, meaning_of
 from failgraph.kinds import UNHANDLED, kind_of
 
 _SERVERS: Mapping[str, Boundary] = MappingProxyType(
@@ -24,16 +24,6 @@ _SERVERS: Mapping[str, Boundary] = MappingProxyType(
 )
 """The class that a server is made of, by name: Gym's modules are not imported for it."""
 
-_SERVER_TYPES: Mapping[str, Boundary] = MappingProxyType(
-    {
-        "responses_api_models": Boundary.MODEL,
-        "responses_api_agents": Boundary.AGENT,
-        "resources_servers": Boundary.RESOURCES_SERVER,
-        "environment_servers": Boundary.ENVIRONMENT,
-    }
-)
-"""The type of a server in Gym's configuration."""
-
 _STAGES: Mapping[str, str] = MappingProxyType(
     {
         "/seed_session": "seed",
@@ -43,14 +33,6 @@ _STAGES: Mapping[str, str] = MappingProxyType(
         "/v1/agent_sessions/close": "cleanup",
     }
 )
-
-_KINDS: Mapping[Boundary, str] = MappingProxyType(
-    {
-        Boundary.AGENT: "agent_run_error",
-        Boundary.ENVIRONMENT: "environment_server_failed",
-    }
-)
-"""What Gym itself calls a failure of such a server, whatever raised it."""
 
 _EXCEPTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -75,29 +57,6 @@ _SANDBOX_ERRORS: Mapping[str, str] = MappingProxyType(
 """`SandboxExecResult.error_type`."""
 
 
-class Meaning(NamedTuple):
-    """What a label of a row says."""
-
-    boundary: Boundary
-    kind: str
-    stage: str | None = None
-
-
-_CLASSES: Mapping[str, Meaning] = MappingProxyType(
-    {
-        "agent_run_error": Meaning(Boundary.AGENT, "agent_run_error", "agent"),
-        "agent_request_failed": Meaning(Boundary.COLLECTION, "agent_request_failed"),
-        "environment_server_failed": Meaning(Boundary.ENVIRONMENT, "environment_server_failed"),
-        "judge_failed": Meaning(Boundary.RESOURCES_SERVER, "judge_failed", "verification"),
-        "judge_invalid": Meaning(Boundary.RESOURCES_SERVER, "judge_unparseable", "verification"),
-        "timeout_exceeded": Meaning(Boundary.AGENT, "agent_timeout", "agent"),
-        "remote_agent_error": Meaning(Boundary.AGENT, "agent_run_error", "agent"),
-        "cancelled": Meaning(Boundary.COLLECTION, "cancelled"),
-        "kill_shaped": Meaning(Boundary.COLLECTION, "kill_shaped"),
-    }
-)
-"""`_ng_failure_class`."""
-
 _NO_RUN = frozenset({429, 502, 503, 504})
 """Statuses of something before a Gym server, which itself answers 500."""
 _PREFIX = re.compile(r"^/ng-rollout/[^/]+(?:/training-token-capture)?(?=/)")
@@ -107,11 +66,6 @@ def boundary_of_server(server: object) -> Boundary | None:
     """Who a server is, by the classes that it is made of."""
     names = (cls.__name__ for cls in type(server).__mro__)
     return next((_SERVERS[name] for name in names if name in _SERVERS), None)
-
-
-def boundary_of_type(server_type: str) -> Boundary | None:
-    """Who a server is, by its type in Gym's configuration."""
-    return _SERVER_TYPES.get(server_type)
 
 
 def route(path: str) -> str:
@@ -130,7 +84,8 @@ def kind_of_route(boundary: Boundary, path: str, error: BaseException | None) ->
     """The kind of a failure that leaves a route of such a server."""
     if boundary is Boundary.RESOURCES_SERVER and path == "/verify":
         return "verifier_error"
-    return _KINDS.get(boundary) or (kind_of_exception(error) if error is not None else UNHANDLED)
+    kind = escaped_from(boundary)
+    return kind_of_exception(error) if kind == UNHANDLED and error is not None else kind
 
 
 def kind_of_exception(error: BaseException, otherwise: str = UNHANDLED) -> str:
@@ -158,7 +113,9 @@ def kind_of_sandbox(error_type: str) -> str:
 
 def meaning_of_class(label: str) -> Meaning:
     """What `_ng_failure_class` says."""
-    return _CLASSES.get(label) or Meaning(Boundary.COLLECTION, _own_name("failure class", label))
+    if not is_known(label):
+        _own_name("failure class", label)
+    return meaning_of(label)
 
 
 def _own_name(what: str, name: str) -> str:

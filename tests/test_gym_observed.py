@@ -1,4 +1,4 @@
-"""What released NeMo Gym says of failures, in words: tables, nested bodies, rollout ids, and tries without end."""
+"""What the hooks make of what released NeMo Gym says: servers named in bodies, tables, and tries without end."""
 
 from __future__ import annotations
 
@@ -103,35 +103,24 @@ def test_a_hostile_body_is_read_in_bounded_time(body):
     assert time.perf_counter() - started < 2
 
 
-def test_bodies_are_unquoted_as_python_quotes_them():
-    """Any bytes come back."""
-    every = bytes(range(256))
-    for inner in (every, b"'", b'"', b"'\"", b"\\", b"\\x41'"):
-        assert bodies._literal(repr(inner)) == inner
-
-
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ({"_ng_task_index": 26, "_ng_rollout_index": 0}, "26-0"),
         ({"_ng_task_index": 26, "_ng_rollout_index": 1, "_ng_attempt_index": 2}, "26-1-a2"),
-        ({"_ng_rollout_id": "mine", "_ng_task_index": 1, "_ng_rollout_index": 1}, "mine"),
         ({"episode_id": {"rollout_id": "8-0", "attempt": 0}}, "8-0"),
         ({"episode_id": {"rollout_id": "8-0", "attempt": 3}}, "8-0-a3"),
-        ({"_ng_rollout_id": "not an id\n"}, None),
-        ({"_ng_task_index": 1}, None),
         (b"{}", None),
         (None, None),
     ],
 )
-def test_the_id_of_a_rollout(row, expected):
-    """As Gym puts it together, and none where Gym would refuse it."""
+def test_the_id_of_a_rollout_that_is_asked_for(row, expected):
+    """From the body of a `/run`, whichever form it has."""
     assert rollout_id_of(row) == expected
 
 
 def test_what_a_table_does_not_know_keeps_its_name_and_is_flagged():
     """A label of a benchmark's own, and an error of a sandbox provider's own."""
-    assert table.meaning_of_class("tau2_agent_error").kind == "tau2_agent_error"
+    assert table.meaning_of_class("moon").kind == "moon"
     assert table.kind_of_sandbox("quantum") == "quantum"
     assert failgraph.stats()["unmapped"] == 2
     assert table.meaning_of_class("judge_invalid").kind == "judge_unparseable"
