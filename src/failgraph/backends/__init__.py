@@ -109,6 +109,8 @@ def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Fou
         notes.append(f"looked at the newest {len(found.trace_ids)} of more traces; --limit sets how many")
     if query.since_unix_nano is None:
         notes.append("looked at the last hour; --since sets from when on")
+    if not found.trace_ids and isinstance(backend, Tempo):
+        notes.append("Tempo's search finds a trace only some seconds after it has arrived")
     return found, tuple(notes)
 
 
