@@ -15,6 +15,7 @@ from failgraph.losses import Losses
 from failgraph.readers import HopRecord, Trace
 from failgraph.records import FailureEvent
 from failgraph.redaction import redacted
+from failgraph.semconv import REPORT_UNFINISHED
 from failgraph.view.neutral import neutral, shown
 from failgraph.view.rows import cause_delay_nano
 
@@ -221,6 +222,8 @@ def _name(trace: Trace, key: str) -> Iterable[Part]:
 
 def _outcome(trace: Trace) -> str:
     count = _many(len(trace.report.events), "failure", "failures")
+    if trace.root is not None and trace.root.attributes.get(REPORT_UNFINISHED) is True:
+        return f"{count}, unfinished"
     return count if not trace.recovered else f"{count}, {len(trace.recovered)} recovered"
 
 

@@ -50,7 +50,7 @@ class Attempt:
         """Whether it ended without a result, rather than with one that says it failed."""
         self.over = False
 
-    def end(self, error: BaseException | None) -> None:
+    def end(self, error: BaseException | None, *, unfinished: bool = False) -> None:
         """Write what is left to write, and end the span."""
         if self.over:
             return
@@ -63,7 +63,7 @@ class Attempt:
                 elif self.status is not None and self.status >= 400:
                     tell(what._replace(http_status=self.status, reason="the reply is no result"), own=True)
                     self.failed = True
-            self.hop.close(None, failed=self.failed)
+            self.hop.close(None, failed=self.failed, unfinished=unfinished)
         finally:
             self.span.end()
 
@@ -111,7 +111,7 @@ def _done(attempt: Attempt, task: asyncio.Task[Any]) -> None:
     with guard("the end of a rollout"):
         # Asking for the exception would count as having looked at it, which its owner is to do.
         error = None if task.cancelled() else getattr(task, "_exception", None)
-        attempt.end(error)
+        attempt.end(error, unfinished=task.cancelled())
 
 
 def _of_run(kind: str) -> Observed:
