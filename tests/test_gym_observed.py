@@ -16,6 +16,7 @@ from failgraph.instrumentation import hooks
 from failgraph.instrumentation.gym import bodies, observing, retries, table
 from failgraph.instrumentation.gym.naming import rollout_id_of
 from failgraph.instrumentation.target import Target
+from failgraph.recorder import recorder
 
 ZOO = {
     "agent": {"responses_api_agents": {"simple_agent": {"port": 1}}},
@@ -183,6 +184,23 @@ def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
         asyncio.run(some())
     found = [event for span in exporter.get_finished_spans() for event in span.events]
     assert len(found) == 3
+
+
+@pytest.mark.parametrize(("address", "failures"), [("127.0.0.1:1", 1), ("127.0.0.1:2", 2)])
+def test_a_server_that_called_itself_failed_once(tracer, exporter, address, failures):
+    """Whichever of its workers served the call; another agent's failure would be the cause of its own."""
+    boundary = FailureBoundary.AGENT
+    theirs = failgraph.FailureEvent(event_id="theirs", failure_kind="agent_run_error", boundary=boundary)
+    error = Failing(b"", headers={"x-ng-failure-report": "{}"})
+    token = observing.serving.set(observing.Server(boundary, address))
+    with tracer.start_as_current_span("request"), failgraph.hop():
+        recorder().record_reply(failgraph.FailureReport(events={"theirs": theirs}, failure_id="theirs"), {})
+        observing.mark(error, "theirs")
+        observing.fails(observing.Observed(boundary, "agent_run_error"), error)
+    observing.serving.reset(token)
+    (span,) = exporter.get_finished_spans()
+    assert len(span.events) == failures
+    assert (span.attributes["nemo.gym.failure.report.id"] == "theirs") is (failures == 1)
 
 
 @pytest.fixture

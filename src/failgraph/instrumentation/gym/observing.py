@@ -2,7 +2,7 @@
 
 An exception carries the id of the failure that it stands for. Where it leaves another server than the one that observed
 that failure, it is a new failure there, which the first one caused; in the same process and at the same boundary it is
-the same one.
+the same one, and so it is where a server called itself, of which another worker may have served that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from opentelemetry import trace
 
@@ -36,8 +36,8 @@ _MAX_FIELDS = 20
 class Server:
     """A Gym server in this process, and what one request of it has seen; without one, the collector."""
 
-    def __init__(self, boundary: FailureBoundary, name: str) -> None:
-        self.boundary, self.name = boundary, name
+    def __init__(self, boundary: FailureBoundary, address: str) -> None:
+        self.boundary, self.address = boundary, address
         self.passed_on: str | None = None
         """The failure that the reply of an inner server is, where this server may hand that reply on."""
         self.passes_on_a_failure = False
@@ -108,7 +108,7 @@ def fails(what: Observed, error: BaseException, *, own: bool = True) -> str | No
     if carries_failure(error):
         record_leaving(error, trace.get_current_span(), at_birth=True)
     known = failure_of(error)
-    if known is not None and _is_of(known, what.boundary):
+    if known is not None and (_is_of(known, what.boundary) or _called_itself(error)):
         hop = current_hop.get()
         if own and hop is not None:
             hop.log.claim(known)
@@ -132,8 +132,16 @@ def mark(error: BaseException, failure_id: str) -> None:
 
 def path_called(error: BaseException) -> str:
     """The route of the request whose reply an exception is about; empty where it is about none."""
-    called = getattr(getattr(error, "request_info", None), "real_url", None)
-    return "" if called is None else route(urlsplit(str(called)).path)
+    return route(_called(error).path)
+
+
+def _called(error: BaseException) -> SplitResult:
+    """The URL of the request whose reply an exception is about; empty where it is about none."""
+    return urlsplit(str(getattr(getattr(error, "request_info", None), "real_url", "")))
+
+
+def _called_itself(error: BaseException) -> bool:
+    return bool(here().address) and _called(error).netloc == here().address
 
 
 def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:
