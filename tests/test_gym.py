@@ -98,11 +98,13 @@ CASES = {
     ),
     "sandbox-timeout": Case(agent_row("x", rs_fault="sandbox-timeout"), [], ["sandbox sandbox:timeout - -"]),
     "sandbox-oom": Case(agent_row("x", rs_fault="sandbox-oom"), [], ["sandbox provider_oom_killed - -"]),
+    "sandbox-pty": Case(agent_row("x", rs_fault="sandbox-pty"), [], ["sandbox sandbox:timeout - -"]),
     "handled": Case(env_row("h", fault="handled"), ["environment provider_quota_exhausted seed -"], []),
     "unhandled": Case(env_row("u", fault="unhandled"), ["environment environment_server_failed - -"], []),
     "deadline": Case(env_row("d", fault="deadline"), ["environment environment_server_failed - -"], []),
     "returned": Case(env_row("r", fault="returned"), ["environment session_lost - -"], []),
     "cleanup": Case(env_row("c", fault="cleanup"), [], ["environment session_release_failed cleanup -"]),
+    "cleanup-slow": Case(env_row("s", fault="cleanup-slow"), [], ["environment session_release_failed cleanup -"]),
 }
 NAMES = list(CASES)
 
