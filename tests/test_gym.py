@@ -200,6 +200,14 @@ def test_nothing_else_is_in_the_traces(ran):
     assert [hop.unreported for trace in ran.traces for hop in trace.hops if hop.unreported] == []
 
 
+def test_an_agents_hop_names_its_rollout(ran):
+    """By the indexes in the body of its `/run`, as the attempt above it and the saved row do."""
+    spans = [hop.span for trace in ran.traces for hop in trace.hops if hop.span.service.endswith("agent")]
+    runs = [span for span in spans if span.name == "POST /run"]
+    named = {span.attributes.get(ROLLOUT_ID) for span in runs}
+    assert named == {f"{index}-0" for index in ran.rollouts if "agent_ref" in CASES[NAMES[index]].row}
+
+
 def test_what_ended_no_rollout_is_recovered(ran):
     """Recovered are the failures of which no rollout died, in one trace a rollout and in one for all."""
     recovered = Counter(

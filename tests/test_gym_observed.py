@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from types import ModuleType
@@ -13,14 +14,15 @@ import pytest
 import failgraph
 from failgraph import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym import bodies, observing, retries, table
+from failgraph.instrumentation.gym import bodies, observing, retries, rollouts, table
 from failgraph.instrumentation.gym.naming import rollout_id_of
 from failgraph.instrumentation.target import Target
 from failgraph.recorder import recorder
 
 ZOO = {
-    "agent": {"responses_api_agents": {"simple_agent": {"port": 1}}},
-    "policy": {"responses_api_models": {"openai_model": {"port": 2}}},
+    "elsewhere": {"resources_servers": {"other": {"host": "10.0.0.7", "port": 1}}},
+    "agent": {"responses_api_agents": {"simple_agent": {"host": "127.0.0.1", "port": 1}}},
+    "policy": {"responses_api_models": {"openai_model": {"host": "127.0.0.1", "port": 2}}},
     "head_server": {"host": "h", "port": 3},
     "broken": 7,
 }
@@ -67,8 +69,9 @@ def test_a_body_quotes_those_below_it():
 
 
 def test_a_body_that_quotes_nobody_is_of_the_server_that_was_called():
-    """Gym answers with the exception's `repr`; who it was, its port says."""
+    """Gym answers with the exception's `repr`; who it was, its address says, of hosts that use one port alike."""
     assert levels(Failing(b'"KeyError(1)"')) == [("agent", "KeyError(1)")]
+    assert levels(Failing(b'"KeyError(1)"', url="http://10.0.0.7:1/verify")) == [("resources_server", "KeyError(1)")]
     assert levels(Failing(b'"KeyError(1)"', url="http://127.0.0.1:9/run")) == []
 
 
@@ -201,6 +204,38 @@ def test_a_server_that_called_itself_failed_once(tracer, exporter, address, fail
     (span,) = exporter.get_finished_spans()
     assert len(span.events) == failures
     assert (span.attributes["nemo.gym.failure.report.id"] == "theirs") is (failures == 1)
+
+
+def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, exporter, monkeypatch):
+    """Each is a trace with the calls made for it and ends with its result; what the task does next is none of it."""
+    monkeypatch.setattr(rollouts.trace, "get_tracer", lambda _: tracer)
+
+    class Reply:
+        status = 200
+
+    async def called(*_: Any, **__: Any) -> Reply:
+        tracer.start_span("call").end()
+        return Reply()
+
+    async def result(_: Reply) -> dict[str, Any]:
+        return {"reward": 1.0}
+
+    async def training() -> int:
+        for number in range(20):
+            row = {"_ng_task_index": number, "_ng_rollout_index": 0}
+            reply = await rollouts.request(called, None, ("agent", "/run", "POST"), {"json": row})
+            await rollouts.get_response_json(result, None, (reply,), {})
+            tracer.start_span("step").end()
+        gc.collect()
+        return sum(isinstance(each, rollouts.Attempt) for each in gc.get_objects())
+
+    assert asyncio.run(training()) <= 1
+    spans = exporter.get_finished_spans()
+    found = {name: [span for span in spans if span.name == name] for name in ("call", "step", rollouts.ROLLOUT_SPAN)}
+    assert [len(each) for each in found.values()] == [20, 20, 20]
+    attempts = [span.context.span_id for span in found[rollouts.ROLLOUT_SPAN]]
+    assert [span.parent.span_id for span in found["call"]] == attempts
+    assert [span.parent for span in (*found["step"], *found[rollouts.ROLLOUT_SPAN])] == [None] * 40
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from failgraph import graph
-from failgraph.gym.rollout import ATTEMPT_INDEX, ROLLOUT_ID, ROLLOUT_INDEX, TASK_INDEX, attempt_id, rollout_id
+from failgraph.gym.rollout import IDENTITY, attempt_id, rollout_id
 from failgraph.losses import Loss
 from failgraph.readers.outcomes import Outcome, collected, episode_failure, outcome_of
 from failgraph.records import FailureEvent
 from failgraph.salvage import salvage
 
-_IDENTITY = frozenset({TASK_INDEX, ROLLOUT_INDEX, ATTEMPT_INDEX, ROLLOUT_ID})
 _EVIDENCE = ("_ng_omitted_rollout", "_ng_unrouted_run_error")
 _INPUT = ("responses_create_params", "task_input")
 _ENVELOPE = frozenset(
@@ -75,7 +74,7 @@ def shape_of(document: object) -> Shape | None:
             return "envelope"
         return "attempt" if "failure" in document or "result" in document else None
     gyms = [key for key in document if key.startswith("_ng_")]
-    if any(key not in _IDENTITY for key in gyms):
+    if any(key not in IDENTITY for key in gyms):
         return "attempt"
     given = any(key in document for key in _INPUT)
     if "reward" in document and (gyms or given):
