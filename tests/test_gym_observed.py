@@ -144,6 +144,22 @@ def test_a_validation_error_is_told_without_its_input():
     assert reason == "1 validation errors for Reply: output: Input should be a valid list"
 
 
+def test_a_judges_error_is_told_without_the_input_that_its_cause_quotes(tracer, exporter):
+    """Gym makes its text of the validation error's; the cause itself is told without it, too."""
+    from pydantic import TypeAdapter, ValidationError
+
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(int).validate_python("a secret completion")
+    error = RuntimeError(f"ValidationError: {caught.value}")
+    error.__cause__ = caught.value
+    with tracer.start_as_current_span("request"):
+        observing.tell(observing.Observed(FailureBoundary.RESOURCES_SERVER, "judge_failed"), error)
+    (span,) = exporter.get_finished_spans()
+    (event,) = span.events
+    assert "valid integer" in event.attributes["nemo.gym.failure.foreign.message"]
+    assert "secret" not in repr(dict(event.attributes))
+
+
 def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monkeypatch):
     """Of an hour of tries twice a second there are a dozen events, and they count every one."""
     now = [0.0]

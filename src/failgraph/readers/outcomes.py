@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from failgraph.boundary import FailureBoundary as Boundary
 from failgraph.gym.bodies import Body, Caller, unnested
 from failgraph.gym.classes import SERVER_TYPES, escaped_from, meaning_of
+from failgraph.gym.quoting import without_inputs
 from failgraph.salvage import boundary_of
 from failgraph.text import ELLIPSIS
 
@@ -137,7 +138,7 @@ def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[Fields]:
     if said.text:
         exception_type, message = said.raised or (_HTTP_ERROR, said.text)
         shown = message + ELLIPSIS if said.is_cut else message
-        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": shown}
+        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": without_inputs(shown)}
     yield from records
 
 
@@ -190,8 +191,9 @@ def _linked(records: list[Fields], prefix: str) -> Iterator[tuple[str, Fields]]:
         yield f"{prefix}{number}", {**record, "cause_id": cause}
 
 
-def _record(boundary: Boundary, kind: object, **fields: object) -> Fields:
-    return {"boundary": boundary, "failure_kind": kind, **fields}
+def _record(boundary: Boundary, kind: object, failure_reason: object = None, **fields: object) -> Fields:
+    reason = without_inputs(failure_reason) if isinstance(failure_reason, str) else failure_reason
+    return {"boundary": boundary, "failure_kind": kind, "failure_reason": reason, **fields}
 
 
 def _message(row: Mapping[str, Any]) -> str | None:

@@ -19,11 +19,13 @@ from failgraph.chain import RECORDED_ID, carries_failure, event_id, explicit_cau
 from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions import named_or, sdk_error_details
+from failgraph.gym.quoting import without_inputs
 from failgraph.ids import new_event_id
 from failgraph.instrumentation.gym import bodies
 from failgraph.instrumentation.gym.table import route
 from failgraph.observation import Hints
 from failgraph.recorder import record_leaving, recorder
+from failgraph.records import SdkErrorDetails
 from failgraph.redaction import cleaned
 from failgraph.settings import current
 from failgraph.text import safe_str
@@ -78,10 +80,11 @@ def tell(
     """Write a failure, with `error` as what raised it; its id. None where nothing is written."""
     if current().enabled is False:
         return None
+    reason = reason_of(error) if what.reason is None else what.reason
     fields: dict[str, Any] = {
         "boundary": what.boundary,
         "failure_kind": what.kind,
-        "failure_reason": (reason_of(error) if what.reason is None else what.reason) or "",
+        "failure_reason": without_inputs(reason),
         "stage": what.stage,
         "operation": what.operation,
         "attempt_id": what.attempt_id,
@@ -93,7 +96,7 @@ def tell(
         foreign = explicit_cause(error)
         fields["exception_type"] = type(error).__name__
         fields["http_status"] = what.http_status or foreign_status(error)
-        fields["foreign_error"] = sdk_error_details(foreign) if foreign is not None else None
+        fields["foreign_error"] = _details_of(foreign) if foreign is not None else None
     event = cleaned(new_event_id(), fields)
     if event is None:
         return None
@@ -101,6 +104,11 @@ def tell(
     if error is not None:
         mark(error, event.event_id)
     return event.event_id
+
+
+def _details_of(error: BaseException) -> SdkErrorDetails:
+    details = sdk_error_details(error)
+    return details.model_copy(update={"message": without_inputs(details.message)})
 
 
 def fails(what: Observed, error: BaseException, *, own: bool = True) -> str | None:
