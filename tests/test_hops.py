@@ -492,3 +492,14 @@ def test_a_hop_without_a_result_says_so(tracer, leaves, unfinished):
         if leaves is not None:
             raise leaves
     assert span.attributes.get(semconv.REPORT_UNFINISHED, False) is unfinished
+
+
+def test_a_failure_span_names_its_rollout(make_provider, exporter, setting):
+    """The spans around it may never come: what is exported at once is found by the rollout's id all the same."""
+    setting("PLACEMENT", "failure_span")
+    tracer = make_provider().get_tracer("test")
+    with tracer.start_as_current_span("rollout", attributes={semconv.ROLLOUT_ID: "r1"}), failgraph.hop():
+        with tracer.start_as_current_span("call"):
+            failgraph.record(failure())
+        (span,) = [each for each in exporter.get_finished_spans() if each.attributes.get(semconv.FAILURE_SPAN)]
+    assert span.attributes[semconv.ROLLOUT_ID] == "r1"

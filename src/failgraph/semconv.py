@@ -125,8 +125,8 @@ REPORT_OMITTED: Final = PREFIX + "report.omitted"
 """True where failures are missing from the report."""
 
 REPORT_UNFINISHED: Final = PREFIX + "report.unfinished"
-"""True where the hop came to no result and has no failure of its own: it was cancelled, interrupted, or left by what is no
-failure. What it met is then not known to be recovered."""
+"""True where the hop came to no result and has no failure of its own: it was cancelled, interrupted, or left by another
+exception. What it met is then not known to be recovered."""
 
 REPORT_KINDS: Final = PREFIX + "report.kinds"
 """The kinds in the report, for search."""
