@@ -19,9 +19,9 @@ from failgraph.instrumentation import startup
 from failgraph.transport.headers import Place, encode
 
 logging.basicConfig(level=logging.ERROR, format="%(message)s")
-if ATTACHED:
+if ATTACHED:  # noqa: F821 - injecting.py gives it
     hop, record, flush = failgraph.hop, failgraph.record, failgraph.flush
-    begin()
+    begin()  # noqa: F821 - injecting.py gives it
     startup._attach("opentelemetry.sdk.trace")
 else:
     hop, flush = contextlib.nullcontext, lambda *_: True
@@ -46,7 +46,13 @@ class Weird(Exception):
 
 # --- by hand
 with tracer.start_as_current_span("outer") as outer, hop():
-    for failed in (failure(), Weird(), ValueError("x"), None, FailureEvent(event_id="e", failure_kind="k", boundary="agent")):
+    for failed in (
+        failure(),
+        Weird(),
+        ValueError("x"),
+        None,
+        FailureEvent(event_id="e", failure_kind="k", boundary="agent"),
+    ):
         print(type(record(failed, boundary="agent", kind="agent_error", own=True)).__name__ != "")
     record(failure(), deferred=True)
     failgraph.current_report()
@@ -144,6 +150,6 @@ with tracer.start_as_current_span("asking"), hop():
 print("before the end")
 with tracer.start_as_current_span("last"), hop():
     try:
-        1 / 0
+        print(1 / 0)
     except ZeroDivisionError as error:
         raise failure("the_program_ends_so") from error

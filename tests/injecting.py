@@ -18,16 +18,19 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 KINDS = (RuntimeError, MemoryError, RecursionError)
 OURS = os.path.join("src", "failgraph") + os.sep
-_NOT_OURS_TO_FAIL = re.compile(
-    r"\bwrapped\(|await (?:self\.)?app\(|await send\(|\bself\._wrapper\("  # what the user calls through us
-    r"|\bwith guard\(|\braise failure\b"  # the guard itself, and what the user asks to be raised
+_NOT_OURS_TO_FAIL = re.compile(r"\bwrapped\(|await (?:self\.)?app\(|await send\(")
+"""What the user calls through us."""
+_GUARD = "diagnostics.py"
+_CANNOT_FAIL = re.compile(
+    r"(?:isinstance|len|next|getattr|globals|exc_info|is_finalizing|allocate_lock|(?:dict|list|str|ContextVar|RLock|lock)\..*)"
+    r"|Status\..*|int\.from_bytes|time_ns|(?:.*\.)?(?:<lambda>|__create_fn__.*)"
 )
-_GUARDS = ("diagnostics.py", "runtime_checks.py")
+"""What runs nobody's code and asks for nothing: of these none fails where the next line of Python would not."""
 Site = tuple[str, int, str]
 """File and line of the caller, and the name of what it calls."""
 
@@ -35,20 +38,19 @@ PROGRAM = Path(__file__).with_name("injected_program.py")
 
 
 def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
-    """The call that is about to be made by failgraph; None where somebody else makes one."""
+    """The call to somebody else's code that failgraph is about to make; None where this is another call, or none."""
     if event == "c_call":
         caller: FrameType | None = frame
         name = getattr(arg, "__qualname__", repr(arg))
-    elif event == "call":
-        caller, name = frame.f_back, frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name
-        if resumed(frame):
-            return None
+    elif event == "call" and OURS not in frame.f_code.co_filename and not resumed(frame):
+        caller = frame.f_back
+        name = frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name
     else:
         return None
-    if caller is None or OURS not in caller.f_code.co_filename or caller.f_code.co_filename.endswith(_GUARDS):
+    if caller is None or OURS not in caller.f_code.co_filename or caller.f_code.co_filename.endswith(_GUARD):
         return None
     line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
-    if _NOT_OURS_TO_FAIL.search(line) or (event == "call" and OURS in frame.f_code.co_filename and guards(frame.f_code)):
+    if _NOT_OURS_TO_FAIL.search(line) or _CANNOT_FAIL.fullmatch(name):
         return None
     return caller.f_code.co_filename, caller.f_lineno, name
 
@@ -56,11 +58,6 @@ def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
 def resumed(frame: FrameType) -> bool:
     """Whether a generator or a coroutine goes on, rather than begins: nothing is called there."""
     return frame.f_lasti > 10
-
-
-def guards(code: CodeType) -> bool:
-    """Whether this is the guard: what it cannot do nobody can."""
-    return code.co_filename.endswith(_GUARDS)
 
 
 def recording(found: dict[Site, None]) -> Any:
@@ -120,9 +117,9 @@ def wrappers() -> set[str]:
 
 def preload() -> None:
     """Load what the program loads, and what hooks load at their first use, so that no child has to."""
-    code = f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r}); ATTACHED = False\ntry:\n exec(open({str(PROGRAM)!r}).read())\n"
-    code += "except Exception:\n pass\nprint('MODULES', *sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    code = "try:\n exec(open(sys.argv[1]).read())\nexcept Exception:\n pass\nprint('MODULES', *sys.modules)"
+    command = [sys.executable, "-c", f"import sys\nsys.path.insert(0, sys.argv[2])\nATTACHED = False\n{code}"]
+    said = subprocess.run([*command, PROGRAM, PROGRAM.parent], capture_output=True, text=True, check=True).stdout
     for module in [*said.rpartition("MODULES ")[2].split(), *wrappers()]:
         with contextlib.suppress(Exception):
             importlib.import_module(module)

@@ -14,7 +14,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-from failgraph.redaction import _RULES, commands, cookies, credentials, fields, judge, names, redact, shapes, urls, values
+from failgraph.redaction import (
+    _RULES,
+    commands,
+    cookies,
+    credentials,
+    fields,
+    judge,
+    names,
+    redact,
+    shapes,
+    urls,
+    values,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -33,7 +45,8 @@ _ODD = ["", "\n", '"', "'", "\\", "x", " ", "=", "\x00", "@"]
 def patterns() -> dict[str, tuple[re.Pattern[str], list[Callable[[str], object]]]]:
     """Every pattern that a text passes, by what the source calls it, and each way in which the source applies it."""
     found = {
-        f"rule {number} ({rule.needles[0]})": (rule.pattern, [_scan(rule.pattern)]) for number, rule in enumerate(_RULES)
+        f"rule {number} ({rule.needles[0]})": (rule.pattern, [_scan(rule.pattern)])
+        for number, rule in enumerate(_RULES)
     }
     for module in _MODULES:
         source = inspect.getsource(module)

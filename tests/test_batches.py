@@ -1,4 +1,4 @@
-"""A batch is never lost for what we wrote on it: anything at all, recorded, through the real encoders, to a Collector."""
+"""A batch is never lost for what we wrote on it: anything, recorded, through the real encoders, to a real Collector."""
 
 from __future__ import annotations
 
@@ -30,8 +30,18 @@ BATCH = 24
 TEXT = st.one_of(
     st.text(st.characters(), max_size=60),  # lone surrogates, NUL, controls and unassigned ones too
     st.sampled_from(
-        ["", "\ud800", "a\udfff" * 900, "\x00" * 3, "\uffff\ufdd0", "日" * 5000, "\U0001f469\u200d\U0001f680" * 900]
-        + ["\x1b[31m", "\u202e", "x" * 200_000, "caf\udce9.txt", "e\u0301" * 3000]
+        (
+            *(
+                "",
+                "\ud800",
+                "a\udfff" * 900,
+                "\x00" * 3,
+                "\uffff\ufdd0",
+                "日" * 5000,
+                "\U0001f469\u200d\U0001f680" * 900,
+            ),
+            *("\x1b[31m", "\u202e", "x" * 200_000, "caf\udce9.txt", "e\u0301" * 3000),
+        )
     ),
 )
 NUMBER = st.one_of(

@@ -88,7 +88,9 @@ def duplicates(number: int) -> bytes:
 
 def deep(number: int) -> bytes:
     """So many spans, each inside the one before it, and each with a failure."""
-    return json.dumps(process(*(span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER) for n in range(1, number)))).encode()
+    return json.dumps(
+        process(*(span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER) for n in range(1, number)))
+    ).encode()
 
 
 def ring(number: int) -> bytes:
@@ -131,14 +133,14 @@ def test_time_grows_with_the_source_and_not_faster(bomb):
     assert least < 9
 
 
-def test_a_compression_bomb_is_read_in_bounded_memory(tmp_path):
-    """2 GB of spaces in 2 MB of gzip: no document, said in a sentence, without holding them."""
+def test_a_compression_bomb_is_an_error_in_a_sentence(tmp_path):
+    """2 GB in 2 MB of gzip, with 1 GB of memory: neither a traceback nor a machine without memory."""
     path = tmp_path / "bomb.json.gz"
-    path.write_bytes(b"".join([gzip.compress(b" " * (1 << 26), 9)] * 8))
+    path.write_bytes(gzip.compress(b" " * (1 << 26), 9) * 32)
     ran = bounded(path)
     assert ran.returncode == 3
-    assert "Traceback" not in ran.stderr
-    assert "holds no trace" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert "more than fits into memory" in ran.stderr
 
 
 def test_a_source_that_is_no_stream_is_refused_as_one():

@@ -12,11 +12,24 @@ import pytest
 
 for needed in ("fastapi", "httpx"):
     pytest.importorskip(needed, reason="the program is served, and asks others")
-SHARE = 16
+SHARE = 6
 """One call in so many; `python tests/injecting.py 1 > FILE; python tests/test_injecting.py FILE` looks at all."""
-_FRAME = re.compile(
-    r'  File "[^"]*[/\\](?:failgraph|wrapt|injecting\.py)[^"]*", line \d+, in .*\n(?:    .*\n)*'
-)
+_FRAME = re.compile(r'  File "[^"]*[/\\](?:failgraph|wrapt|injecting\.py)[^"]*", line \d+, in .*\n(?:    .*\n)*')
+
+
+_TOLD = {
+    ("flushing.py", "Thread.__init__"): "flush says that it did not",
+    ("flushing.py", "Thread.start"): "flush says that it did not",
+    ("flushing.py", "Thread.join"): "flush says that it did not",
+    ("clients.py", "Headers.__contains__"): "a header that cannot be taken off stays on the request",
+    ("clients.py", "Headers.__delitem__"): "a header that cannot be taken off stays on the request",
+    ("exceptions.py", "Exception.__new__"): "an exception that cannot be made cannot be raised",
+    ("ids.py", "urandom"): "a failure without an id cannot be made",
+    ("ids.py", "UUID.__init__"): "a failure without an id cannot be made",
+    ("ids.py", "UUID.__str__"): "a failure without an id cannot be made",
+    ("__init__.py", "import_module"): "what cannot be loaded cannot be had from the package",
+}
+"""The few where the caller is to hear of it, by file and what is called."""
 
 
 def of_the_program(errors: str) -> str:
@@ -33,6 +46,7 @@ def different(found: dict) -> list[str]:
         f"{site} {kind}: {got}"
         for site, kind, *got in runs
         if (got[0], got[1].partition("SITES ")[0], of_the_program(got[2])) != wanted
+        and (Path(site[0]).name, site[2]) not in _TOLD
     ]
 
 
@@ -42,7 +56,7 @@ def test_nothing_of_ours_that_fails_reaches_the_program():
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    assert found["calls"] > 800
+    assert found["calls"] > 300
     assert len(found["injected"]) == -(-found["calls"] // SHARE)
     assert found["without"][0] == 1
     assert different(found) == []

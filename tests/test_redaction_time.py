@@ -13,10 +13,11 @@ from pumping import LINEAR, grows, patterns, pumped
 TEXTS = 12
 """Of each pattern; `python tests/pumping.py SECONDS` tries others."""
 BAD = (
-    *("password=", 'password="', "://a:b@", "eyJ", "'\"", "token: a ", "aB3/", "\n- key: ", "--a-b-", "sig=&", "<-:pass&gt;/Z;;"),
-    *("-----BEGIN PRIVATE KEY-----", "a=", "\\", "\\\\\"", " ", "\n", "%3a//", "login a password ", "cookie={'a':", "api_key["),
-    *("mysql -p ", "form-data; name=\"password\"", "value: ", "Authorization: digest ", "[redacted:", "a.", "A_KEY", "${{"),
-)  # fmt: skip
+    *("password=", 'password="', "://a:b@", "eyJ", "'\"", "token: a ", "aB3/", "\n- key: ", "--a-b-", "sig=&", "${{"),
+    *("-----BEGIN PRIVATE KEY-----", "a=", "\\", '\\\\"', " ", "\n", "%3a//", "login a password ", "cookie={'a':"),
+    *("mysql -p ", 'form-data; name="password"', "value: ", "Authorization: digest ", "[redacted:", "a.", "A_KEY"),
+    *("<-:pass&gt;/Z;;", "api_key["),
+)
 
 
 @pytest.mark.parametrize("name", patterns())
