@@ -4,6 +4,7 @@
 # make backends   a real Jaeger, a real Collector and Compose's loader, built from their Go modules into a cache; the tests
 #                 that need them run where they are
 # make gym    real NeMo Gym releases in a cache; likewise
+# make soak   10 million failures in one process, for some hours: memory stays flat (TRACES of ten failures each)
 # Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, PINS and GROUP what is
 # installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in
 # of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
@@ -13,12 +14,13 @@ VENV    ?= .venv
 INSTALL ?= .[demo]
 PINS    ?=
 GROUP   ?= dev
+TRACES  ?= 1000000
 PROVIDERS ?= logfire logfire-sdk executing nemo-lens==0.1.0
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
 
-.PHONY: demo test lint backends gym clean
+.PHONY: demo test lint backends gym soak clean
 
 demo: $(VENV)/.demo
 	$(BIN)/failgraph demo
@@ -36,6 +38,9 @@ backends:
 
 gym:
 	tests/gym/build
+
+soak: $(VENV)/.dev
+	$(BIN)/python tests/soak.py $(TRACES)
 
 $(VENV)/.demo: pyproject.toml
 	$(CHECK)
