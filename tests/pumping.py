@@ -45,7 +45,7 @@ _ODD = ["", "\n", '"', "'", "\\", "x", " ", "=", "\x00", "@"]
 def patterns() -> dict[str, tuple[re.Pattern[str], list[Callable[[str], object]]]]:
     """Every pattern that a text passes, by what the source calls it, and each way in which the source applies it."""
     found = {
-        f"rule {number} ({rule.needles[0]})": (rule.pattern, [_scan(rule.pattern)])
+        f"rule {number} ({min(rule.needles)})": (rule.pattern, [_scan(rule.pattern)])
         for number, rule in enumerate(_RULES)
     }
     for module in _MODULES:
