@@ -6,13 +6,14 @@
 #                 that need them run where they are
 # make gym    real NeMo Gym releases in a cache; likewise
 # make soak   10 million failures in one process, for some hours: memory stays flat (TRACES of ten failures each)
-# Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, PINS and GROUP what is
+# Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, EDITABLE, PINS and GROUP what is
 # installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in
 # of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
 
 PYTHON  ?= python3
 VENV    ?= .venv
 INSTALL ?= .[demo]
+EDITABLE ?= --editable
 PINS    ?=
 GROUP   ?= dev
 TRACES  ?= 1000000
@@ -57,7 +58,7 @@ $(VENV)/.dev: pyproject.toml
 	$(CHECK)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
-	$(PIP) install --quiet --editable '$(INSTALL)' $(PINS) --group $(GROUP)
+	$(PIP) install --quiet $(EDITABLE) '$(INSTALL)' $(PINS) --group $(GROUP)
 	$(if $(strip $(PROVIDERS)),$(PIP) install --quiet --no-deps --ignore-requires-python --target $(VENV)/providers $(PROVIDERS))
 	touch $@ $(VENV)/.demo
 

@@ -21,8 +21,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import failgraph
+
 KINDS = (RuntimeError, MemoryError, RecursionError)
-OURS = os.path.join("src", "failgraph") + os.sep
+OURS = str(Path(failgraph.__file__).parent) + os.sep
 _NOT_OURS_TO_FAIL = re.compile(r"\bwrapped\(|await (?:self\.)?app\(|await send\(")
 """What the user calls through us."""
 _GUARD = "diagnostics.py"

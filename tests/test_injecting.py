@@ -56,7 +56,7 @@ def test_nothing_of_ours_that_fails_reaches_the_program():
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    assert found["calls"] > 300
+    assert found["calls"] > 200
     assert len(found["injected"]) == -(-found["calls"] // SHARE)
     assert found["without"][0] == 1
     assert different(found) == []

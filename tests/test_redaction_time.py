@@ -10,7 +10,7 @@ import pytest
 from failgraph.redaction import redact
 from pumping import LINEAR, grows, patterns, pumped
 
-TEXTS = 12
+TEXTS = 40
 """Of each pattern; `python tests/pumping.py SECONDS` tries others."""
 BAD = (
     *("password=", 'password="', "://a:b@", "eyJ", "'\"", "token: a ", "aB3/", "\n- key: ", "--a-b-", "sig=&", "${{"),
