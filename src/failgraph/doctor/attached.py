@@ -66,7 +66,7 @@ def _targets() -> Iterator[Check]:
                 yield Check(PART, "ok", f"{package} is not installed")
                 continue
             names = installed.get(package.split(".")[0], [])
-            name = next((each for each in names if each.startswith(package.replace(".", "-"))), *names[:1])
+            name = next((each for each in names if each.startswith(package.replace(".", "-"))), "".join(names[:1]))
             failed = list(filter(None, map(_not_loaded, modules)))
             yield from (Check(PART, "note", text) for text in failed)
             yield Check(PART, "ok", f"{name} {version(name)}" if name else package)
