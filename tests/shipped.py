@@ -105,7 +105,7 @@ def eventually(check: Callable[[], Any], seconds: float = 20) -> Any:
     """What `check` gives, as soon as that is true; AssertionError where it is not in time."""
     until = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, SourceError):  # a file that is being written may hold half a line
             found = check()
             if found:
                 return found
