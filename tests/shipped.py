@@ -15,6 +15,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 
+from failgraph.errors import SourceError
 from real_backends import free_ports, running
 
 CONFIG = Path(__file__).parent.parent / "collector-config"
