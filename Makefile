@@ -1,6 +1,7 @@
 # make demo   a real service with real faults, and the failure graphs of its traces
 # make test   the test suite (ARGS goes to pytest)
 # make lint   ruff and mypy
+# make bench  what failgraph costs, as ratios (ARGS=--quick: roughly)
 # make backends   a real Jaeger and a real Collector, built from their Go modules into a cache; the tests that need them
 #                 run where they are
 # make gym    real NeMo Gym releases in a cache; likewise
@@ -18,7 +19,7 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
 
-.PHONY: demo test lint backends gym clean
+.PHONY: demo test lint bench backends gym clean
 
 demo: $(VENV)/.demo
 	$(BIN)/failgraph demo
@@ -30,6 +31,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
 
 backends:
 	tests/backends/build
@@ -53,4 +57,4 @@ $(VENV)/.dev: pyproject.toml
 	touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf .venv .venv-* dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* dist .bench.json .mypy_cache .ruff_cache .pytest_cache .hypothesis

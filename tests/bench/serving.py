@@ -1,0 +1,92 @@
+"""What a server pays: a request without failures, and the headers of one with some."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+from asgi import ASKING, call
+from bench.measure import Row, Scale, pairs, ratios
+from bench.running import provider, usual
+from failgraph import FailureReport
+from failgraph.instrumentation.attach import attach, detach
+from failgraph.transport import headers
+
+_REQUESTS = 200
+_HEADERS = 50
+
+
+def application() -> Any:
+    """A bare route of FastAPI, which traces itself."""
+    import fastapi
+
+    app = fastapi.FastAPI(telemetry={"tracer_provider": provider(with_failgraph=False)})
+    app.get("/")(lambda: "done")
+    return app
+
+
+def requests(app: Any, at_once: int = 1) -> float:
+    """Seconds of CPU time that requests take which ask for a report."""
+
+    async def many() -> float:
+        start = time.thread_time()
+        for _ in range(_REQUESTS // at_once):
+            await asyncio.gather(*(call(app, "/", ASKING) for _ in range(at_once)))
+        return time.thread_time() - start
+
+    return asyncio.run(many())
+
+
+def switched() -> tuple[Callable[[int], float], Callable[[int], float]]:
+    """The same requests with the server layer, and without failgraph."""
+    plain = application()
+    requests(plain)
+    attach("bench", look=False)
+    layered = application()
+    requests(layered)
+    detach()
+
+    def ours(at_once: int = 1) -> float:
+        attach("bench", look=False)
+        try:
+            return requests(layered, at_once)
+        finally:
+            detach()
+
+    return ours, lambda at_once=1: requests(plain, at_once)
+
+
+def rows(scale: Scale) -> Iterator[Row]:
+    """Each row when it is measured."""
+    if find_spec("fastapi") is not None:
+        ours, plain = switched()
+        times = pairs(ours, plain, scale.first, clock=lambda run: run())
+        cost = sorted(times[0])[scale.first // 2] / _REQUESTS * 1e6
+        work = "a request without failures, asked for a report"
+        yield Row("serve", work, "without failgraph", ratios(times), 1.02, cost_us=cost, each="request")
+    yield _headers(scale)
+
+
+def _headers(scale: Scale) -> Row:
+    events = [usual().model_copy(update={"cause_id": None}) for _ in range(10)]
+    report = FailureReport(events={event.event_id: event for event in events}, failure_id=events[0].event_id)
+
+    def ours() -> None:
+        for _ in range(_HEADERS):
+            told = headers.encode(report, {}, headers._MAX_VALUE)
+            assert told is not None
+            assert headers.decode(told.report_value) == report
+
+    def pydantic() -> None:
+        for _ in range(_HEADERS):
+            assert FailureReport.model_validate_json(report.model_dump_json()) == report
+
+    times = pairs(ours, pydantic, scale.repeats)
+    cost = sorted(times[0])[scale.repeats // 2] / _HEADERS * 1e6
+    work = "header of 10 failures, written and read, not compressed"
+    return Row(
+        "serve", work, "`model_dump_json`, `model_validate_json`", ratios(times), 1.2, cost_us=cost, each="report"
+    )
