@@ -29,6 +29,7 @@ _RULES = (
     *fields.RULES,
     *names.RULES,
 )
+_NEEDLES = sorted({needle for rule in _RULES for needle in rule.needles})
 
 _SHORT_TOKEN = 8
 """A peer token of fewer characters may be part of any word."""
@@ -54,8 +55,9 @@ def redact(text: str) -> str:
 
 def _without_secrets(text: str) -> str:
     lowered = text.lower()
-    for rule in _RULES:
-        if any(needle in lowered for needle in rule.needles):
+    found = [needle for needle in _NEEDLES if needle in lowered]
+    for rule in _RULES if found else ():
+        if not rule.needles.isdisjoint(found):
             text = rule.pattern.sub(rule.replace, text)
     return shapes.without_random_tokens(text)
 

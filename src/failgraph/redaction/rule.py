@@ -19,7 +19,7 @@ QUOTE = r"""(?:\\{0,15}(?:["']|&quot;|&apos;|&\#(?:3[49]|x2[27]);))"""
 class Rule(NamedTuple):
     """One kind of secret."""
 
-    needles: tuple[str, ...]
+    needles: frozenset[str]
     """In lower case; one of them stands in every text that the rule changes, so that it need not be tried on others."""
     pattern: re.Pattern[str]
     replace: Callable[[re.Match[str]], str]
@@ -27,7 +27,7 @@ class Rule(NamedTuple):
 
 def rule(needles: str, pattern: str, replace: Callable[[re.Match[str]], str], flags: int = re.IGNORECASE) -> Rule:
     """A rule, with its needles in one text; white space in the pattern means nothing."""
-    return Rule(tuple(needles.split()), re.compile(pattern, re.VERBOSE | flags), replace)
+    return Rule(frozenset(needles.split()), re.compile(pattern, re.VERBOSE | flags), replace)
 
 
 def mark(kind: str) -> str:
