@@ -12,6 +12,9 @@ from failgraph.text import well_formed
 Value = str | bool | int | tuple[str, ...]
 Attributes = dict[str, Value]
 
+SURELY_SHORT = CHUNK_BYTES // 4
+"""Characters that fit into one chunk, whichever they are."""
+
 _INTEGER = re.compile(r"-?[0-9]{1,10000}")
 _UNCOUNTED = frozenset({CAUSE_TRACE_ID, CAUSE_SPAN_ID})
 
@@ -23,7 +26,7 @@ def text_attributes(key: str, text: str, value_length: int | None) -> Attributes
 
 
 def _chunks(text: str, characters: int) -> list[str]:
-    if len(text) <= characters and (len(text) <= CHUNK_BYTES // 4 or len(text.encode()) <= CHUNK_BYTES):
+    if len(text) <= characters and (len(text) <= SURELY_SHORT or len(text.encode()) <= CHUNK_BYTES):
         return [text]
     chunks, start = [], 0
     while start < len(text):
@@ -63,7 +66,10 @@ def read_text(attributes: Mapping[str, object], key: str) -> str | None:
 
 def text_bytes(attributes: Mapping[str, object]) -> int:
     """Bytes of UTF-8 of all texts of a record, as they stand in its attributes."""
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in _texts(attributes))
+    total = 0
+    for text in _texts(attributes):
+        total += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return total
 
 
 def halved_bytes(attributes: Mapping[str, object]) -> int:
@@ -73,9 +79,8 @@ def halved_bytes(attributes: Mapping[str, object]) -> int:
 
 def _texts(attributes: Mapping[str, object]) -> Iterator[str]:
     for key, value in attributes.items():
-        if not key.startswith(PREFIX) or key in _UNCOUNTED:
-            continue
         if isinstance(value, str):
-            yield value
-        elif isinstance(value, (list, tuple)):
+            if key.startswith(PREFIX) and key not in _UNCOUNTED:
+                yield value
+        elif isinstance(value, (list, tuple)) and key.startswith(PREFIX) and key not in _UNCOUNTED:
             yield from (chunk for chunk in value if isinstance(chunk, str))

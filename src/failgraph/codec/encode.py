@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from failgraph import graph, semconv
-from failgraph.codec.attributes import Attributes, int_attributes, text_attributes, text_bytes
+from failgraph.codec.attributes import SURELY_SHORT, Attributes, int_attributes, text_attributes, text_bytes
 from failgraph.kinds import OTHER, fits_pattern
 from failgraph.records import FailureEvent, FailureReport, SandboxFailureDetails
 
@@ -54,78 +54,79 @@ def encode_event(
 
     `cause` is the span of the cause where it is known. Text must be valid UTF-8, as in every validated record.
     """
-    groups = list(_groups(event, cause, remote, late, limits.value_length))
-    counted = text_bytes({key: value for group in groups for key, value in group.items()})
-    groups.insert(-_ALWAYS, {semconv.TEXT_BYTES: counted})
-    return _within([{semconv.SEQ: seq}, *groups], limits.attributes)
-
-
-_ALWAYS = 6
-"""Groups that outlast `text_bytes`: flags, cause id, boundary, kind, id (an absent one is an empty group)."""
-
-
-def _groups(
-    event: FailureEvent, cause: Span | None, remote: bool, late: bool, length: int | None
-) -> Iterator[Attributes]:
-    """The attributes of `event` in groups that stand or fall together, least important first.
-
-    `seq` goes before all of them: a reader that meets it knows that no other was left out.
-    """
-
-    def text(key: str, value: str | None) -> Attributes:
-        return {} if value is None else text_attributes(key, value, length)
-
-    yield from _details(event, length)
-    if event.foreign_error is not None:
-        if event.foreign_error.http_status is not None:
-            yield {semconv.FOREIGN_HTTP_STATUS: event.foreign_error.http_status}
-        # A message without its type is no record: they stand or fall together.
-        message = text(semconv.FOREIGN_MESSAGE, event.foreign_error.message)
-        yield {**message, **text(semconv.FOREIGN_TYPE, event.foreign_error.exception_type)}
-    yield text(semconv.ATTEMPT_ID, event.attempt_id)
-    yield text(semconv.OPERATION_ID, event.operation_id)
-    yield text(semconv.OPERATION, event.operation)
-    yield text(semconv.EXCEPTION_TYPE, event.exception_type)
-    yield {} if event.http_status is None else {semconv.HTTP_STATUS: event.http_status}
-    yield text(semconv.STAGE, event.stage)
-    yield text(semconv.REASON, event.failure_reason or None)
+    length = limits.value_length
+    found: Attributes = {semconv.SEQ: seq}
+    _put_details(found, event, length)
+    foreign = event.foreign_error
+    if foreign is not None:
+        if foreign.http_status is not None:
+            found[semconv.FOREIGN_HTTP_STATUS] = foreign.http_status
+        _put(found, semconv.FOREIGN_MESSAGE, foreign.message, length)
+        _put(found, semconv.FOREIGN_TYPE, foreign.exception_type, length)
+    _put(found, semconv.ATTEMPT_ID, event.attempt_id, length)
+    _put(found, semconv.OPERATION_ID, event.operation_id, length)
+    _put(found, semconv.OPERATION, event.operation, length)
+    _put(found, semconv.EXCEPTION_TYPE, event.exception_type, length)
+    if event.http_status is not None:
+        found[semconv.HTTP_STATUS] = event.http_status
+    _put(found, semconv.STAGE, event.stage, length)
+    _put(found, semconv.REASON, event.failure_reason or None, length)
     if cause is not None and (length is None or length >= len(cause.trace_id)):
-        yield {semconv.CAUSE_TRACE_ID: cause.trace_id, semconv.CAUSE_SPAN_ID: cause.span_id}
-    short = fits_pattern(event.failure_kind) and len(event.failure_kind) <= (
-        semconv.CHUNK_BYTES if length is None else length
-    )
-    yield {semconv.ERROR_TYPE: event.failure_kind if short else OTHER}
-    yield {semconv.LATE: True} if late else {}
-    yield {semconv.REMOTE: True} if remote else {}
-    yield text(semconv.CAUSE_ID, event.cause_id)
-    yield text(semconv.BOUNDARY, event.boundary.value)
-    yield text(semconv.KIND, event.failure_kind)
-    yield text(semconv.ID, event.event_id)
+        found[semconv.CAUSE_TRACE_ID], found[semconv.CAUSE_SPAN_ID] = cause
+    kind = event.failure_kind
+    short = len(kind) <= (semconv.CHUNK_BYTES if length is None else length) and fits_pattern(kind)
+    found[semconv.ERROR_TYPE] = kind if short else OTHER
+    found[semconv.TEXT_BYTES] = 0  # its place; what follows outlasts it, and counts
+    if late:
+        found[semconv.LATE] = True
+    if remote:
+        found[semconv.REMOTE] = True
+    _put(found, semconv.CAUSE_ID, event.cause_id, length)
+    _put(found, semconv.BOUNDARY, event.boundary.value, length)
+    _put(found, semconv.KIND, kind, length)
+    _put(found, semconv.ID, event.event_id, length)
+    found[semconv.TEXT_BYTES] = text_bytes(found)
+    most = limits.attributes
+    return found if most is None or len(found) <= most else _within(found, most)
 
 
-def _details(event: FailureEvent, length: int | None) -> Iterator[Attributes]:
+def _put(found: Attributes, key: str, text: str | None, length: int | None) -> None:
+    """Add a text, continued where one value cannot hold it; nothing where it is absent."""
+    if text is None:
+        return
+    if len(text) <= SURELY_SHORT and (length is None or len(text) <= length):
+        found[key] = text
+    else:
+        found.update(text_attributes(key, text, length))
+
+
+def _put_details(found: Attributes, event: FailureEvent, length: int | None) -> None:
     if event.details is None:
         return
     sandbox = isinstance(event.details, SandboxFailureDetails)
     prefix = semconv.SANDBOX if sandbox else semconv.MODEL
     present = {name: value for name, value in event.details if value is not None}
     if not present:
-        yield {semconv.DETAILS: "sandbox" if sandbox else "model"}
+        found[semconv.DETAILS] = "sandbox" if sandbox else "model"
     for name, value in present.items():
         if isinstance(value, str):
-            yield text_attributes(prefix + name, value, length)
+            _put(found, prefix + name, value, length)
         else:
-            yield int_attributes(prefix + name, value, length)  # a bool stays what it is
+            found.update(int_attributes(prefix + name, value, length))  # a bool stays what it is
 
 
-def _within(groups: list[Attributes], most: int | None) -> Attributes:
-    """The groups in one dict, without the first ones as far as `most` asks; at least the last one stays."""
-    size = sum(map(len, groups))
-    kept = 0
-    while most is not None and size > most and kept < len(groups) - 1:
-        size -= len(groups[kept])
-        kept += 1
-    return {key: value for group in groups[kept:] for key, value in group.items()}
+_WITH_THE_ONE_BEFORE = frozenset({semconv.FOREIGN_TYPE, semconv.CAUSE_SPAN_ID})
+"""A message without its type is no record, half a place is none: they stand or fall together."""
+
+
+def _within(found: Attributes, most: int) -> Attributes:
+    """`found` without the first ones as far as `most` asks; at least the last one, with its continuation, stays.
+
+    `seq` goes before all others: a reader that meets it knows that no other was left out.
+    """
+    starts = [at for at, key in enumerate(found) if not key.endswith(semconv.REST) and key not in _WITH_THE_ONE_BEFORE]
+    first = next((at for at in starts if len(found) - at <= most), starts[-1])
+    return {key: value for at, (key, value) in enumerate(found.items()) if at >= first}
 
 
 def report_attributes(
