@@ -2,8 +2,8 @@
 # make test   the test suite (ARGS goes to pytest)
 # make lint   ruff and mypy
 # make bench  what failgraph costs, as ratios (ARGS=--quick: roughly)
-# make backends   a real Jaeger and a real Collector, built from their Go modules into a cache; the tests that need them
-#                 run where they are
+# make backends   a real Jaeger, a real Collector and Compose's loader, built from their Go modules into a cache; the tests
+#                 that need them run where they are
 # make gym    real NeMo Gym releases in a cache; likewise
 # Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, PINS and GROUP what is
 # installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in

@@ -161,6 +161,17 @@ def jaeger_v3(document: Document) -> Document:
     return {"result": found}
 
 
+def jaeger_v3_from_disk(document: Document) -> Document:
+    """The same from Badger, Cassandra or Elasticsearch, as far as arrays go: of each only the JSON text is left."""
+    found = jaeger_v3(document)
+    for _, span in spans_of(found["result"]):
+        for holder in (span, *span.get("events", [])):
+            for pair in holder.get("attributes", []):
+                if "arrayValue" in pair["value"]:
+                    pair["value"] = {"stringValue": _go_json(_raw(pair["value"]))}
+    return found
+
+
 # --- Tempo
 
 
@@ -251,6 +262,7 @@ DIALECTS: dict[str, Callable[[Document], bytes]] = {
     "Jaeger v1, its traces alone": lambda document: b"\n".join(map(text, jaeger_v1(document)["data"])),
     "Jaeger v1, pretty-printed": lambda document: json.dumps(jaeger_v1(document), indent=2).encode(),
     "Jaeger v3": lambda document: text(jaeger_v3(document)),
+    "Jaeger v3, from disk": lambda document: text(jaeger_v3_from_disk(document)),
     "Jaeger v3, streamed": lambda document: b"\n".join(text(jaeger_v3(each)) for each in one_by_one(document)),
     "Tempo v1": lambda document: text(tempo(document, "batches")),
     "Tempo v2": lambda document: text({"trace": tempo(document, "resourceSpans"), "metrics": {"inspectedBytes": "9"}}),

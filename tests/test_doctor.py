@@ -234,6 +234,7 @@ def test_the_command_ends_with_one_for_a_problem():
     assert (good.returncode, good.stderr) == (0, "")
     assert [line for line in good.stdout.splitlines() if not line.startswith(" ")] == [
         "settings",
+        "journal",
         "attachment",
         "endpoint",
         "round trip",
@@ -244,3 +245,42 @@ def test_the_command_ends_with_one_for_a_problem():
     assert [row["text"] for row in rows if row["state"] == "problem"] == [
         "FAILGRAPH_LINKS='sideways' is not one of cross, all, off"
     ]
+
+
+@pytest.mark.parametrize(
+    ("journal", "state", "says"),
+    [
+        ("", "ok", "FAILGRAPH_JOURNAL is unset: what a trace loses is lost"),
+        ("{tmp}/there", "ok", "can be written; it holds 2 files of 12 B in all, a process leaves 64 MiB at most"),
+        ("{tmp}/new", "ok", "{tmp}/new will be made with the first failure"),
+        ("{tmp}/not/there", "problem", "{tmp}/not/there is not there and cannot be made; make it, or name another"),
+    ],
+    ids=["unset", "there", "new", "not"],
+)
+def test_the_journal(environ, tmp_path, journal, state, says):
+    """Whether it can be written, and what it holds."""
+    (tmp_path / "there").mkdir()
+    for name, data in (("a.jsonl", "12345"), ("b.jsonl", "1234567"), ("c.txt", "no journal")):
+        (tmp_path / "there" / name).write_text(data)
+    env = environ(FAILGRAPH_JOURNAL=journal.format(tmp=tmp_path))
+    (check,) = (each for each in checks(env, None, None) if each.part == "journal")
+    assert check.state == state
+    assert says.format(tmp=tmp_path) in check.text
+
+
+def test_a_journal_that_cannot_be_written(environ, tmp_path, monkeypatch):
+    """The directory is another user's."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (check,) = (each for each in checks(environ(FAILGRAPH_JOURNAL=str(tmp_path)), None, None) if each.part == "journal")
+    assert (check.state, "cannot be written" in check.text) == ("problem", True)
+
+
+def test_a_disk_with_less_room_than_the_journal_may_take_is_worth_knowing(environ, tmp_path):
+    """Before it is full."""
+    env = environ(FAILGRAPH_JOURNAL=str(tmp_path), FAILGRAPH_JOURNAL_MAX_BYTES=str(1 << 40))
+    room = os.statvfs(tmp_path)
+    if room.f_bavail * room.f_frsize > 1 << 40:
+        pytest.skip("this disk has more room than a journal can take")
+    notes = [each.text for each in checks(env, None, None) if (each.part, each.state) == ("journal", "note")]
+    assert len(notes) == 1
+    assert "less than the 1024 GiB of FAILGRAPH_JOURNAL_MAX_BYTES" in notes[0]

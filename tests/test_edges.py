@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import logging
 import os
 import threading
@@ -18,7 +19,7 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 import failgraph
 from failgraph import FailureEvent, NgFailureEvent, diagnostics, hoplog, index, placement, semconv
 from failgraph.context import current_hop
-from failgraph.recorder import recorder
+from failgraph.recorder import recorder, watching
 
 
 def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:
@@ -301,6 +302,20 @@ def test_deferred_failures_that_found_no_place_are_counted():
         failgraph.record(event(str(number)), deferred=True)
     failgraph.flush()
     assert failgraph.stats()["deferred_refused"] == 6
+
+
+def test_what_is_deferred_meanwhile_waits_for_the_next(tracer):
+    """A call records what waits when it begins, and returns: more may come faster than it is recorded."""
+    count = itertools.count()
+
+    def again(_: FailureEvent) -> None:
+        if next(count) < 5000:
+            failgraph.record(event(str(count)), deferred=True)
+
+    with watching(again), tracer.start_as_current_span("one"):
+        failgraph.record(event("first"))
+        failgraph.record(event("second"))
+    assert next(count) < 100
 
 
 @pytest.mark.internal_error

@@ -153,10 +153,12 @@ def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, 
     """And a file of inputs, of traces, or that is missing or damaged; the other files are imported all the same."""
     clean, failing = file(scored(1), name="clean.jsonl"), file(FAILING[0].row, name="failing.jsonl")
     strange = {
-        file({"a": 1}, b"b", name="other.jsonl"): "is not a rollout file: it holds 2 lines and none is a saved row",
+        file(
+            {"a": 1}, b"b", name="other.jsonl"
+        ): "is neither a rollout file nor a journal: it holds 2 lines and none is a saved row",
         file(
             {"resourceSpans": []}, name="live.jsonl"
-        ): "is not a rollout file: it holds 1 line and none is a saved row",
+        ): "is neither a rollout file nor a journal: it holds 1 line and none is a saved row",
         file(INPUT, name="inputs.jsonl"): "holds inputs of rollouts, not what became of them;",
         out.with_name("missing.jsonl"): "cannot be read: No such file or directory",
         out.with_name("rows.zst"): "is zstandard data, which is not read;",
@@ -307,7 +309,7 @@ def collector() -> Iterator[Collector]:
     started.stop()
 
 
-ENDPOINT = "an endpoint cannot be asked what it has; a row that was sent before is the same trace, with the same ids"
+ENDPOINT = "an endpoint cannot be asked what it has; what was sent before has the same ids, and is counted once"
 
 
 @pytest.mark.parametrize(
@@ -372,7 +374,7 @@ def test_an_endpoint_that_takes_nothing_ends_the_import(file, imported, monkeypa
     assert done.code == 3
     assert done.out == "2 rows: 0 imported, 0 already there, 1 not a failure, 0 malformed, 1 not taken\n"
     (line,) = done.err.splitlines()
-    assert line.startswith("failgraph: 1 traces were not taken, and no more were sent: ")
+    assert line.startswith("failgraph: 1 spans were not taken, and no more were sent: ")
 
 
 def test_a_protocol_that_is_none_is_refused(file, imported, monkeypatch) -> None:

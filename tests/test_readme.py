@@ -38,7 +38,11 @@ def test_the_code_blocks_and_commands_run(tmp_path):
     yours = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True)
     assert "1 passed" in yours.stdout, yours.stdout
     ran = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "-c", code], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-W", "error::UserWarning", "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "FAILGRAPH_JOURNAL": "journal"},
+        capture_output=True,
+        text=True,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("span\n")
@@ -57,13 +61,17 @@ def test_the_code_blocks_and_commands_run(tmp_path):
     )
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "enabled true\n", "")
     saved = [command for command in reading if "rollouts" in command]
-    reading = [command for command in reading if command not in saved]
-    assert len(reading) == 5
+    (adding,) = (command for command in reading if command.startswith("failgraph import journal"))
+    reading = [command for command in reading if command not in (*saved, adding)]
+    assert len(reading) == 7
     for command in reading:
         words = [sys.executable, "-m", *command.split()]
         shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
         assert (shown.returncode, shown.stderr) == (0, ""), command
         assert "transport_timeout" in shown.stdout
+    words = [sys.executable, "-m", *adding.split()]
+    shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert " 0 imported, " in shown.stdout  # nothing was lost
     (tmp_path / "rollouts.jsonl").write_bytes(lines(scored(1)))
     (tmp_path / "rollouts_failures.jsonl").write_bytes(lines(*(case.row for case in FAILING[:3])))
     results = ["agent_run_error", "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed\n"]

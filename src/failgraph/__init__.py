@@ -17,10 +17,9 @@ if TYPE_CHECKING:
         NgFailureEvent as NgFailureEvent,
         sdk_error_details as sdk_error_details,
     )
-    from failgraph.flushing import flush as flush
     from failgraph.hops import current_report as current_report, hop as hop
     from failgraph.processor import FailureSpanProcessor as FailureSpanProcessor
-    from failgraph.recorder import record as record, report_for_trace as report_for_trace
+    from failgraph.recorder import flush as flush, record as record, report_for_trace as report_for_trace
     from failgraph.records import (
         EpisodeFailure as EpisodeFailure,
         FailureBoundary as FailureBoundary,
@@ -61,7 +60,7 @@ _HOME = {
     "current_report": "hops",
     "failure_report_for": "reports",
     "find_boundary_failure": "reports",
-    "flush": "flushing",
+    "flush": "recorder",
     "hop": "hops",
     "raise_for_failure": "transport.taking",
     "rebuild_failure": "reports",

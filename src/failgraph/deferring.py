@@ -50,7 +50,10 @@ class Waiting:
         return True
 
     def taken(self) -> Iterator[Deferred]:
-        """Each that waits, oldest first. A thread that is at it already gets none: what it records ends spans, too."""
+        """Each that waits now, oldest first: more may come faster than they are recorded.
+
+        A thread that is at it already gets none: what it records ends spans, too.
+        """
         if getattr(self._taking, "now", False):
             return
         if self._refused:
@@ -59,7 +62,7 @@ class Waiting:
         self._taking.now = True
         try:
             with suppress(Empty):  # another thread may have taken the last
-                while True:
+                for _ in range(self._queue.qsize()):
                     yield self._queue.get_nowait()
         finally:
             self._taking.now = False

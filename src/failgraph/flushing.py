@@ -1,33 +1,34 @@
-"""Getting spans out before a process ends, with a deadline that holds."""
+"""Getting spans out before a process ends, with a deadline that holds. Of signals nothing is changed."""
 
 from __future__ import annotations
 
+import atexit
+import sys
 import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from opentelemetry import trace
-
 from failgraph.diagnostics import count, guard
-from failgraph.recorder import recorder
 
 
-def flush(timeout_s: float = 2.0) -> bool:
-    """Record what was deferred and flush the span processors; whether all of that was done within `timeout_s` seconds.
+def flush_within(timeout_s: float, drain: Callable[[], None], providers: Callable[[], Iterable[Any]]) -> bool:
+    """Call `drain`, then flush the `providers`; whether all of that was done within `timeout_s` seconds.
 
     The SDK's own time limit is not kept by every exporter, so the work runs on a daemon thread that is left behind.
-    Reaches the global provider, and each provider whose spans failures were written for.
     """
     with guard("flush"):
         done: list[bool] = []
 
         def work() -> None:
             with guard("flush"):
-                recorder().drain()
-            providers: list[Any] = [trace.get_tracer_provider(), *recorder().pipelines.known()]
-            done.append(all([_flushed(provider, timeout_s) for provider in providers]))  # noqa: C419 - each has its turn
+                drain()
+            done.append(all([_flushed(provider, timeout_s) for provider in providers()]))  # noqa: C419 - each has its turn
 
         worker = threading.Thread(target=work, name="failgraph-flush", daemon=True)
-        worker.start()
+        try:
+            worker.start()
+        except RuntimeError:  # the interpreter is so far down that there are no new threads
+            return False
         worker.join(timeout_s)
         if done:
             return done[0]
@@ -41,3 +42,16 @@ def _flushed(provider: Any, timeout_s: float) -> bool:
     with guard("flush"):
         return not callable(flush_provider) or flush_provider(int(timeout_s * 1000)) is not False
     return False
+
+
+def at_exit(flush: Callable[[], object]) -> None:
+    """Have `flush` called when this process ends, once: at exit, which children of `multiprocessing` come past."""
+    atexit.unregister(flush)  # a forked child has its parent's
+    atexit.register(flush)
+    process, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, flush, exitpriority=_LATE)
+
+
+_LATE = 0
+"""After the finalizers of others, which may still end spans."""

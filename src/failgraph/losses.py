@@ -49,7 +49,7 @@ HIDDEN: Mapping[str, str] = MappingProxyType(
         "arrays and maps where a text belongs": "it has only their JSON text, which is then taken for the text",
     }
 )
-"""What Jaeger's own JSON hides, and no other form: nothing tells that it is gone."""
+"""What Jaeger's own JSON hides, and its OTLP API where a store keeps that form; nothing tells that it is gone."""
 
 
 class Loss(NamedTuple):

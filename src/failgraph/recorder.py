@@ -8,30 +8,30 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext
+from opentelemetry.trace import Span, SpanContext, get_tracer_provider
 
 from failgraph import diagnostics, hoplog, placement
 from failgraph.chain import carries_failure
 from failgraph.context import Birth, here
 from failgraph.deferring import MAX_WAITING, Deferred, Waiting
 from failgraph.diagnostics import count, guard
+from failgraph.flushing import at_exit, flush_within
 from failgraph.hoplog import Logged
 from failgraph.index import Index
+from failgraph.journal.files import Journal
 from failgraph.kinds import flag_unknown
 from failgraph.observation import Hints, Observation, Observations, escaping, observe
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.reports import closed
 from failgraph.settings import current
-from failgraph.writing import Recorded, choose_span, put
+from failgraph.writing import NOTHING, Recorded, choose_span, ended, note, of_trace, write
 
 if TYPE_CHECKING:
     from failgraph.hops import Hop
 
+_EXIT_S = 2.0
 _MAX_WRITTEN = 64
 """Traces that an exception remembers to be written to; a cached one may pass through any number."""
-
-
-_NOTHING = Recorded(None, "nowhere", None)
 
 
 class Recorder:
@@ -43,6 +43,10 @@ class Recorder:
         self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
         self._seq = itertools.count()
         self._deferred = Waiting()
+        self.journal = Journal()
+        self._armed = False
+        """Whether what was written is flushed when the process ends."""
+        self._gave_up = False
 
     @property
     def crowded(self) -> bool:
@@ -61,7 +65,7 @@ class Recorder:
         found = observe(failure, hints, birth)
         if at_once:
             found = found._replace(all=tuple(each._replace(at_once=True) for each in found.all))
-        return self._write_all(found, span, birth, own=own) if found.all else self._nowhere(None)
+        return self._write_all(found, span, birth, own=own) if found.all else self._nothing()
 
     def record_escaping(
         self, error: BaseException, hop: Hop, span: Span | None = None, *, foreign: bool = True
@@ -75,7 +79,7 @@ class Recorder:
         now = here()._replace(hop=hop)
         now = now if span is None else now._replace(span=span)
         found = escaping(error, now, foreign=foreign)
-        at_home = tuple(each if _of_trace(each.birth, hop) else each._replace(birth=now) for each in found.all)
+        at_home = tuple(each if of_trace(each.birth, hop) else each._replace(birth=now) for each in found.all)
         self._write_all(found._replace(all=at_home), None, now, own=False)
         if found.outermost_id is not None and hop.trace_id is not None:
             # A foreign exception that was recorded before this hop began is known here by its id alone.
@@ -88,7 +92,7 @@ class Recorder:
         """Write the failures that leave `span` with `error`; see the function `record_leaving`."""
         now = here()._replace(span=span)
         for observation in escaping(error, now).all:
-            place = None if at_birth or _ended(observation.birth.span) else span
+            place = None if at_birth or ended(observation.birth.span) else span
             self._write_all(Observations((observation,)), place, now, own=False)
 
     def record_reply(self, report: FailureReport, places: Mapping[str, SpanContext]) -> None:
@@ -114,7 +118,7 @@ class Recorder:
     def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
         """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
         if not self._deferred.put(Deferred(failure, hints, here(), span, own)):
-            return _NOTHING
+            return NOTHING
         event_id = getattr(failure, "event_id", None)
         return Recorded(event_id if isinstance(event_id, str) else None, "deferred", None)
 
@@ -132,7 +136,7 @@ class Recorder:
                 self._write_all(found, span, birth, own=own)
 
     def _write_all(self, found: Observations, span: Span | None, now: Birth, *, own: bool) -> Recorded:
-        result = _NOTHING
+        result = NOTHING
         for observation in found.all:
             event = observation.event
             flag_unknown(event.failure_kind)
@@ -146,33 +150,29 @@ class Recorder:
                 result = written
         return result
 
-    def _nowhere(self, event_id: str | None) -> Recorded:
+    def _nothing(self) -> Recorded:
         count("nowhere")
-        return Recorded(event_id, "nowhere", None)
+        return NOTHING
 
     def _write(self, observation: Observation, given: Span | None, now: Birth, *, own: bool) -> Recorded:
         event, birth = observation.event, observation.birth
         seq = next(self._seq)
         logged = Logged(event, birth.time_unix_nano, seq, observation.remote)
-        open_hops = _note(logged, birth, now, own=own)
+        open_hops = note(logged, birth, now, own=own)
         span, hop = choose_span(given, birth, now, open_hops)
         context = span.get_span_context()
-        if not context.is_valid:
-            return self._nowhere(event.event_id)
         if observation.written is not None and context.trace_id in observation.written:
             return Recorded(event.event_id, "duplicate", self.index.span_of(context.trace_id, event.event_id))
-        known = self.index.claim(context.trace_id, event, remote=observation.remote, in_hop=hop is not None)
-        if known is not None:
-            return Recorded(event.event_id, "duplicate", known.span_context)
-        recorded = Recorded(event.event_id, "nowhere", None)
-        try:
-            late = hop is not None and hop.has_reported()
-            recorded = put(self.index, self.pipelines, observation, span, seq, late=late)
-        finally:
-            if recorded.span_context is None:
-                self.index.release(context.trace_id, event.event_id)
+        if context.is_valid:
+            known = self.index.claim(context.trace_id, event, remote=observation.remote, in_hop=hop is not None)
+            if known is not None:
+                return Recorded(event.event_id, "duplicate", known.span_context)
+        late = hop is not None and hop.has_reported()
+        recorded = write(self.index, self.pipelines, self.journal, observation, span, seq, own=own, late=late)
+        if recorded.placement != "duplicate":
+            count("nowhere" if recorded.placement == "nowhere" else f"recorded_{recorded.placement}")
         if recorded.span_context is None:
-            return self._nowhere(event.event_id)
+            return recorded
         if observation.written is not None:
             observation.written[context.trace_id] = None
             if len(observation.written) > _MAX_WRITTEN:
@@ -180,33 +180,19 @@ class Recorder:
         self.index.place(event, recorded.span_context, remote=observation.remote)
         if not span.is_recording():
             self.index.retire(context.trace_id)
-        count(f"recorded_{recorded.placement}")
+        if not self._armed:
+            self._armed = True
+            at_exit(flush_at_exit)
         return recorded
 
+    def flush(self, timeout_s: float) -> bool:
+        """See the function `flush`."""
+        return flush_within(timeout_s, self.drain, lambda: [get_tracer_provider(), *self.pipelines.known()])
 
-def _ended(span: Span | None) -> bool:
-    """Whether `span`, of this process and sampled, has ended: what was made in it has left it unseen."""
-    if span is None or isinstance(span, NonRecordingSpan) or span.is_recording():
-        return False
-    return span.get_span_context().trace_flags.sampled
-
-
-def _of_trace(birth: Birth, hop: Hop) -> bool:
-    """Whether a failure was made in the trace of `hop`, or nobody knows of another."""
-    return birth.span is None or hop.trace_id in (None, birth.span.get_span_context().trace_id)
-
-
-def _note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:
-    """Put a failure into the log of each open hop that sees it: where it was made, and where it is recorded."""
-    found: list[Hop] = []
-    for hop in (now.hop, birth.hop):
-        opened = hop.open() if hop is not None else None
-        if opened is not None and opened not in found:
-            opened.log.note(logged)
-            found.append(opened)
-    if own and found:
-        found[0].log.claim(logged.event.event_id)
-    return found
+    def flush_at_exit(self) -> None:
+        """Flush where anything was written; once it took too long, not again."""
+        if (self._armed or len(self._deferred)) and not self._gave_up:
+            self._gave_up = not self.flush(_EXIT_S)
 
 
 _recorder = Recorder()
@@ -237,18 +223,19 @@ def record(
 
     The event goes on `span`, else on the span where the exception was made, else on the current one, else on the
     hop's; where that does not record any more, on a failure span in the same trace. `own` makes it the own failure of
-    the current hop unless another one escapes. `deferred` only queues it: for signal handlers and finalizers.
+    the current hop unless another one escapes. `deferred` only queues it: for signal handlers and finalizers, where a
+    plain call may wait for a lock of OpenTelemetry's SDK that the interrupted code holds.
 
     The result says where it is; the id is that of the outermost failure.
     """
     with guard("record"):
         if current().enabled is False:
-            return _NOTHING
+            return NOTHING
         hints = Hints(boundary, kind, stage, reason)
         if deferred:
             return _recorder.defer(failure, hints, span, own=own)
         return _recorder.record(failure, hints, span, own=own)
-    return _NOTHING
+    return NOTHING
 
 
 def record_leaving(error: BaseException, span: Span, *, at_birth: bool = False) -> None:
@@ -274,6 +261,20 @@ def report_for_trace(span_context: SpanContext) -> FailureReport:
     return FailureReport()
 
 
+def flush(timeout_s: float = 2.0) -> bool:
+    """Record what was deferred and flush the span processors; whether all of that was done within `timeout_s` seconds.
+
+    Reaches the global provider, and each provider whose spans failures were written for.
+    """
+    return _recorder.flush(timeout_s)
+
+
+def flush_at_exit() -> None:
+    """Flush what this process has recorded before it ends, in 2 s at most; where that is nothing, do nothing."""
+    with guard("flush"):
+        _recorder.flush_at_exit()
+
+
 @contextmanager
 def watching(watcher: Callable[[FailureEvent], None]) -> Iterator[None]:
     """Tell `watcher` of each failure that is recorded inside the block, as often as it is; for tests."""
@@ -287,6 +288,7 @@ def watching(watcher: Callable[[FailureEvent], None]) -> Iterator[None]:
 
 def _in_child() -> None:
     global _recorder
+    _recorder.journal.close()
     diagnostics.reset_after_fork()
     hoplog.reset_after_fork()
     _recorder = Recorder()

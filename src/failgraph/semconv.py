@@ -98,6 +98,10 @@ LATE: Final = PREFIX + "late"
 FAILURE_SPAN: Final = PREFIX + "failure_span"
 """True on a short span made only to hold a failure; views fold it into its parent."""
 
+JOURNAL: Final = PREFIX + "journal"
+"""True on a failure span that `failgraph import` made of a journal's line; readers take it where the trace has no other
+copy of its failure."""
+
 # --- the span of a saved row
 
 ROW: Final = PREFIX + "row"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from opentelemetry.trace import INVALID_SPAN, Span, SpanContext
+from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext
 
 from failgraph import placement
 from failgraph.codec import Span as Place, encode_event
 from failgraph.context import Birth
+from failgraph.diagnostics import guard
+from failgraph.hoplog import Logged
 from failgraph.index import Index
+from failgraph.journal.files import Journal
+from failgraph.journal.observed import line_of
 from failgraph.observation import Observation
 from failgraph.settings import current
 
@@ -20,13 +24,41 @@ Placement = Literal["span", "failure_span", "journal", "deferred", "duplicate", 
 
 
 class Recorded(NamedTuple):
-    """Where a failure is in the trace."""
+    """Where a failure is in the trace; `journal` where it is in the journal alone."""
 
     event_id: str | None
     """None where nothing could be recorded at all."""
     placement: Placement
     span_context: SpanContext | None
     """The span that holds it."""
+
+
+NOTHING = Recorded(None, "nowhere", None)
+
+
+def ended(span: Span | None) -> bool:
+    """Whether `span`, of this process and sampled, has ended: what was made in it has left it unseen."""
+    if span is None or isinstance(span, NonRecordingSpan) or span.is_recording():
+        return False
+    return span.get_span_context().trace_flags.sampled
+
+
+def of_trace(birth: Birth, hop: Hop) -> bool:
+    """Whether a failure was made in the trace of `hop`, or nobody knows of another."""
+    return birth.span is None or hop.trace_id in (None, birth.span.get_span_context().trace_id)
+
+
+def note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:
+    """Put a failure into the log of each open hop that sees it: where it was made, and where it is recorded."""
+    found: list[Hop] = []
+    for hop in (now.hop, birth.hop):
+        opened = hop.open() if hop is not None else None
+        if opened is not None and opened not in found:
+            opened.log.note(logged)
+            found.append(opened)
+    if own and found:
+        found[0].log.claim(logged.event.event_id)
+    return found
 
 
 def choose_span(given: Span | None, birth: Birth, now: Birth, open_hops: list[Hop]) -> tuple[Span, Hop | None]:
@@ -50,6 +82,32 @@ def _reachable(span: Span) -> bool:
 
 def _same_trace(one: Span, other: Span) -> bool:
     return one.get_span_context().trace_id == other.get_span_context().trace_id
+
+
+def write(
+    index: Index,
+    pipelines: placement.Pipelines,
+    journal: Journal,
+    observation: Observation,
+    span: Span,
+    seq: int,
+    *,
+    own: bool,
+    late: bool,
+) -> Recorded:
+    """Write one failure, which is claimed, into the trace of `span` and into the journal; where it then is."""
+    context, event_id = span.get_span_context(), observation.event.event_id
+    recorded = NOTHING._replace(event_id=event_id)
+    try:
+        with guard("record"):
+            if context.is_valid:
+                recorded = put(index, pipelines, observation, span, seq, late=late)
+    finally:
+        if recorded.span_context is None:
+            index.release(context.trace_id, event_id)
+        with guard("journal"):
+            recorded = _keep(journal, observation, span, seq, recorded, own=own, late=late)
+    return recorded
 
 
 def put(
@@ -83,6 +141,21 @@ def put(
     if target is not span:
         placement.end_failure_span(target, time_unix_nano)
     return Recorded(event.event_id, placed, target.get_span_context())
+
+
+def _keep(
+    journal: Journal, observation: Observation, span: Span, seq: int, recorded: Recorded, *, own: bool, late: bool
+) -> Recorded:
+    """Write a failure into the journal, where there is one; `recorded`, with that where it is in no trace."""
+    settings = current()
+    if settings.journal is None:
+        return recorded
+    alone = recorded.placement == "nowhere"
+    line = line_of(observation, span, seq, "journal" if alone else recorded.placement, own=own, late=late)
+    kept = journal.keep(line, settings.journal, settings.journal_max_bytes)
+    if alone and kept is not False:
+        return recorded._replace(placement="journal" if kept else "duplicate")
+    return recorded
 
 
 def _may_link(index: Index, source: Span, cause: SpanContext, stands_for: SpanContext | None) -> bool:

@@ -7,7 +7,7 @@ temporary files, and read as files are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from failgraph.backends.tempo import Tempo
 from failgraph.backends.windows import Found
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
-from failgraph.readers import Reading, read_parts
+from failgraph.readers import Part, Reading, read_parts
 from failgraph.readers.query import Query
 from failgraph.settings import Settings
 
@@ -48,14 +48,23 @@ Told = Callable[[int, int], None]
 
 
 def read_backend(
-    address: Address, query: Query, settings: Settings, told: Told | None = None, *, every: bool = False
+    address: Address,
+    query: Query,
+    settings: Settings,
+    told: Told | None = None,
+    more: Sequence[Part] = (),
+    *,
+    every: bool = False,
 ) -> tuple[Reading, tuple[str, ...]]:
     """The trace of `address`, or the newest ones that may match `query`; and in sentences what was not looked at.
 
     With `every` the durations are those of all traces since then, those without failures too; none where they are too
     many, and that is said.
 
-    There is no trace in it where the backend has none such. Causes in other traces are taken in. Raises SourceError,
+    What `more` holds beside, a journal, is put together with what the backend has of the same traces, and shows traces
+    that a search would not find.
+
+    There is no trace in it where neither has one such. Causes in other traces are taken in. Raises SourceError,
     with one line that says what to do, where the backend does not give what it is asked for.
     """
     try:
@@ -68,16 +77,19 @@ def read_backend(
                 losses.append(Loss("partial_trace", f"{place} has more traces of one moment than it gives at once"))
             if address.trace_id is not None:
                 losses = []  # that it is not there is no loss but the answer
-            reading = _read(address, place, kept)
-            asked = set(found.trace_ids)
+            beside = _beside(address, query, more, found)
+            _fetch(beside, backend, kept, None)
+            reading = _read(address, place, kept, more)
+            shown = {*found.trace_ids, *beside}
+            asked = set(shown)
             for _ in range(_ROUNDS):
                 others = causes_elsewhere(reading, asked)[:_MOST_ELSEWHERE]
                 if not others:
                     break
                 asked.update(others)
                 _fetch(others, backend, kept, None)
-                reading = _read(address, place, kept)
-            reading = only(reading, found.trace_ids)
+                reading = _read(address, place, kept, more)
+            reading = only(reading, shown)
             if every and address.trace_id is None:
                 reading, notes = _with_every(reading, notes, query, backend)
     except OSError as error:
@@ -96,6 +108,16 @@ def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Fou
     if query.since_unix_nano is None:
         notes.append("looked at the last hour; --since sets from when on")
     return found, tuple(notes)
+
+
+def _beside(address: Address, query: Query, more: Sequence[Part], found: Found) -> list[str]:
+    """The newest traces of what is read beside the backend that were not found there; there may be a part of them."""
+    if address.trace_id is not None or not more:
+        return []
+    since, until = _window(query)
+    traces = [trace for trace in read_parts(more).traces if since <= trace.start_unix_nano <= until]
+    others = [trace.trace_id for trace in traces if query.matches(trace) and trace.trace_id not in found.trace_ids]
+    return others[-(LIMIT if query.limit is None else query.limit) :]
 
 
 def _window(query: Query) -> tuple[int, int]:
@@ -133,9 +155,9 @@ def _fetch(trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told
     return losses
 
 
-def _read(address: Address, place: Place, kept: Kept) -> Reading:
-    """What was fetched; the backend's words among it may repeat what it was sent."""
-    parts = kept.parts()
+def _read(address: Address, place: Place, kept: Kept, more: Sequence[Part]) -> Reading:
+    """What was fetched, and `more`; the backend's words among it may repeat what it was sent."""
+    parts = [*kept.parts(), *more]
     try:
         reading = read_parts(parts) if parts else Reading([], {}, {}, ())
     except SourceError as error:

@@ -29,6 +29,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--service", metavar="NAME", action="append", default=[], help="begun or failed at this service")
     group.add_argument("--rollout", metavar="ID", help="of this rollout (nemo.gym.rollout.id)")
+    group.add_argument("--journal", metavar="DIR", help="take in what this journal holds; default: FAILGRAPH_JOURNAL")
     group.add_argument("--limit", metavar="N", type=_limit, help="the newest N at most")
 
 

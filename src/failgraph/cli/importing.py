@@ -1,4 +1,4 @@
-"""The command `import`: what Gym saved, as traces."""
+"""The command `import`: what Gym saved, and what journals hold, as traces."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def _notes(account: Account) -> Iterator[str]:
         more = len(account.unknown_classes) - len(common)
         yield f"failure classes that are not known, kept as they are: {named}{f' and {more} more' if more else ''}"
     if account.imported and not account.into_file:
-        yield "an endpoint cannot be asked what it has; a row that was sent before is the same trace, with the same ids"
+        yield "an endpoint cannot be asked what it has; what was sent before has the same ids, and is counted once"
     yield from account.refused

@@ -45,7 +45,9 @@ def parser() -> Parser:
     ranking = commands.add_parser("top", help="which failures there are most of, and what they cost")
     for command, action in ((listing, reading.list_traces), (showing, reading.show), (ranking, reading.top)):
         command.add_argument(
-            "source", metavar="SOURCE", help="a file, - for standard input, jaeger, tempo, or an address of theirs"
+            "source",
+            metavar="SOURCE",
+            help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
         )
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
@@ -55,9 +57,12 @@ def parser() -> Parser:
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
 
-    taking = commands.add_parser("import", help="what NeMo Gym saved of failures, as traces beside the live ones")
+    taking = commands.add_parser("import", help="what NeMo Gym saved, or a journal has, as traces beside the live ones")
     taking.add_argument(
-        "files", metavar="FILE", nargs="+", help="rollouts.jsonl, rollouts_failures.jsonl, also in gzip"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="rollouts.jsonl, rollouts_failures.jsonl, a journal; also in gzip",
     )
     taking.add_argument(
         "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"

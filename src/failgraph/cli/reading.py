@@ -19,14 +19,14 @@ from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
 def list_traces(arguments: argparse.Namespace) -> int:
     """One line for each trace with failures."""
     query = query_of(arguments)
-    source = read_source(arguments.source, query)
+    source = read_source(arguments.source, query, journal=arguments.journal)
     return _print(arguments, source, _chosen(source, query), LIST)
 
 
 def show(arguments: argparse.Namespace) -> int:
     """The failure tree of one trace, or of every one that `list` has."""
     query = query_of(arguments)
-    source = read_source(arguments.source, query, arguments.trace_id)
+    source = read_source(arguments.source, query, arguments.trace_id, journal=arguments.journal)
     if source.trace_id is None:
         return _print(arguments, source, _chosen(source, query), SHOW)
     return _print(
@@ -37,7 +37,7 @@ def show(arguments: argparse.Namespace) -> int:
 def top(arguments: argparse.Namespace) -> int:
     """Which failures there are most of, and what they cost."""
     query = query_of(arguments)
-    source = read_source(arguments.source, query, every=True)
+    source = read_source(arguments.source, query, journal=arguments.journal, every=True)
     traces = _chosen(source, query)
     rows = top_rows(traces, query, source.reading.durations)
     if arguments.json:

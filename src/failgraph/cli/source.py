@@ -10,7 +10,7 @@ from failgraph.backends import Address, address_of, read_backend
 from failgraph.backends.address import shown
 from failgraph.cli.output import fetching, progress
 from failgraph.errors import SourceError
-from failgraph.readers import Reading, read
+from failgraph.readers import Reading, journal_parts, read
 from failgraph.readers.query import Query
 from failgraph.settings import current
 
@@ -33,8 +33,12 @@ class Source(NamedTuple):
     """The one trace that was asked for."""
 
 
-def read_source(given: str, query: Query, trace_id: str | None = None, *, every: bool = False) -> Source:
+def read_source(
+    given: str, query: Query, trace_id: str | None = None, *, journal: str | None = None, every: bool = False
+) -> Source:
     """Read what was given: all of it, or of a backend what `query` may ask for, or the one trace.
+
+    What `journal` holds is taken in, by default what the setting names, where that is there already.
 
     With `every` the durations of all of a backend's traces are asked for too, where they are not too many.
 
@@ -45,22 +49,26 @@ def read_source(given: str, query: Query, trace_id: str | None = None, *, every:
         name = given if address is None else _name(given, address)
         what = trace_id or "an empty text"
         raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some")
+    if journal is None:
+        journal = current().journal if os.path.exists(current().journal or "") else None
     if address is not None:
-        return _read_backend(_name(given, address), address, query, trace_id, every=every)
+        return _read_backend(_name(given, address), address, query, trace_id, journal, every=every)
     with progress() as told:
-        reading = read(given, told)
+        reading = read(given, told, journal)
     return Source(given, reading, trace_id=None if trace_id is None else _the_trace(given, reading, trace_id.lower()))
 
 
-def _read_backend(name: str, address: Address, query: Query, trace_id: str | None, *, every: bool) -> Source:
+def _read_backend(
+    name: str, address: Address, query: Query, trace_id: str | None, journal: str | None, *, every: bool
+) -> Source:
     if trace_id is not None:
         if len(trace_id) not in _WHOLE:
             raise SourceError(
                 f"{name} is asked for a whole trace id, of 32 hex digits; `failgraph list {name}` names some"
             )
         address = address._replace(trace_id=trace_id.lower().zfill(32))
-    with fetching() as told:
-        reading, notes = read_backend(address, query, current(), told, every=every)
+    with fetching() as told, journal_parts(journal) as more:
+        reading, notes = read_backend(address, query, current(), told, more, every=every)
     wanted = address.trace_id
     if wanted is not None and wanted not in reading.durations:
         raise SourceError(f"{name} does not have trace {wanted}, or not yet; `failgraph list {name}` names some")

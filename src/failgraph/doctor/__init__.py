@@ -8,6 +8,7 @@ from failgraph.doctor.attached import attached
 from failgraph.doctor.check import Check
 from failgraph.doctor.configured import configured
 from failgraph.doctor.endpoint import connects, endpoint
+from failgraph.doctor.journal import journal
 from failgraph.doctor.sending import Ask, round_trip
 from failgraph.errors import ConfigError
 from failgraph.exporting import target
@@ -19,7 +20,9 @@ __all__ = ["Ask", "Check", "checks"]
 def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> Iterator[Check]:
     """Everything, in the order in which a failure meets it; `ask` reads a trace back from what is called `backend`."""
     yield from configured(environ)
-    yield from attached(from_env(environ)[0])
+    settings = from_env(environ)[0]
+    yield from journal(settings)
+    yield from attached(settings)
     try:
         where = target(environ)
     except ConfigError as error:

@@ -11,7 +11,7 @@ class Check(NamedTuple):
     """One thing that was looked at."""
 
     part: str
-    """`settings`, `attachment`, `endpoint` or `round trip`."""
+    """`settings`, `journal`, `attachment`, `endpoint` or `round trip`."""
     state: State
     """`note`: worth knowing; `problem`: failures would be lost, or nothing would be recorded."""
     text: str

@@ -1,1 +1,1 @@
-"""What Gym saved on disk as traces: rows to spans, spans to a file or an endpoint, and an account of every row."""
+"""What Gym saved and what journals hold, as traces in a file or at an endpoint, with an account of every row."""

@@ -11,6 +11,7 @@ from typing import IO
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError, SourceError
+from failgraph.importing.known import keys_in
 from failgraph.readers import spans
 from failgraph.readers.source import HEAD
 
@@ -19,7 +20,7 @@ _OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
 
 @contextlib.contextmanager
 def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExporter, set[bytes]]]:
-    """An exporter that adds to the file, and the ids of the imported traces that the file has.
+    """An exporter that adds to the file, and the keys of what the file has.
 
     Raises ConfigError where `path` is one of `inputs` or holds something else, SourceError where it cannot be written.
     A file that was made for this and got nothing is taken away.
@@ -51,7 +52,7 @@ def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExport
 
 
 def _known(path: str) -> set[bytes]:
-    """The ids of the imported traces of a file that is there; raises ConfigError where it holds no OTLP JSON lines."""
+    """The keys of what a file holds that is there; raises ConfigError where it holds no OTLP JSON lines."""
     with open(path, "rb") as file:
         head = file.read(HEAD)
     if not head.strip():
@@ -60,7 +61,7 @@ def _known(path: str) -> set[bytes]:
     if not _OTLP.match(head):
         raise ConfigError([f"--to {path} is there and holds no OTLP JSON lines; name a new file"])
     try:
-        return {bytes.fromhex(span.trace_id) for span in spans(path) if span.is_row}
+        return {key for span in spans(path) for key in keys_in(span)}
     except SourceError:
         return set()  # no whole line of it, or without a span
 

@@ -9,9 +9,11 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from failgraph.codec.attributes import text_bytes
 from failgraph.importing.account import Account
-from failgraph.importing.saved import Saved, saved
+from failgraph.importing.known import key_of
+from failgraph.importing.saved import Kept, Saved, saved
 from failgraph.importing.spans import span_of
 from failgraph.importing.targets import Target, opened_target
+from failgraph.readers.rows import failed_with
 from failgraph.readers.source import Progress
 
 _BATCH_SPANS = 512
@@ -22,7 +24,7 @@ _BATCH_BYTES = 1 << 20
 def run(
     paths: Sequence[str], to: str, environ: Mapping[str, str] = os.environ, progress: Progress | None = None
 ) -> Account:
-    """Import the saved rows of `paths` into `to`; what became of each.
+    """Import the saved rows and the journals of `paths` into `to`; what became of each row or line.
 
     `progress` is told how many bytes of how many of all files have been read. Raises ConfigError where `to` can be no
     target, SourceError where it cannot be written. What is wrong with a file or a row is in the account.
@@ -32,8 +34,8 @@ def run(
         account.into_file = target.is_file
         batch = _Batch(target, account)
         for path, told in zip(paths, _shares(paths, progress), strict=True):
-            for attempt in saved(path, account, told):
-                if not batch.take(attempt):
+            for found in saved(path, account, told):
+                if not batch.take(found):
                     return account
         batch.send()
     return account
@@ -46,30 +48,31 @@ class _Batch:
         self._target = target
         self._account = account
         self._spans: list[ReadableSpan] = []
-        self._bytes = 0
+        self._bytes = self._recovered = 0
 
-    def take(self, saved: Saved) -> bool:
-        """One more attempt; False where the target takes no more."""
-        key = saved.attempt.digest[:16]
+    def take(self, found: Saved | Kept) -> bool:
+        """One more attempt or failure; False where the target takes no more."""
+        key = key_of(found)
         if key in self._target.known:
             self._account.already_there += 1
             return True
         self._target.known.add(key)
-        span = span_of(saved)
+        span = span_of(found)
+        self._recovered += isinstance(found, Saved) and failed_with(found.attempt) is None
         self._spans.append(span)
         self._bytes += sum(text_bytes(event.attributes or {}) for event in span.events)
         return (len(self._spans) < _BATCH_SPANS and self._bytes < _BATCH_BYTES) or self.send()
 
     def send(self) -> bool:
         """Hand over what there is; False where the target does not take it."""
-        count, spans = len(self._spans), self._spans
-        self._spans, self._bytes = [], 0
+        count, spans, recovered = len(self._spans), self._spans, self._recovered
+        self._spans, self._bytes, self._recovered = [], 0, 0
         if not count or self._target.send(spans):
             self._account.imported += count
-            self._account.recovered += sum(span.status.is_unset for span in spans)
+            self._account.recovered += recovered
             return True
         self._account.not_sent += count
-        self._account.refused.append(f"{count} traces were not taken, and no more were sent: {self._target.why()}")
+        self._account.refused.append(f"{count} spans were not taken, and no more were sent: {self._target.why()}")
         return False
 
 

@@ -1,18 +1,20 @@
-"""Files of saved rows, one row a line, each read once: the attempts that have failures, and what the other rows are."""
+"""Files of saved rows and journals, each read once: the attempts and failures, and what the other lines are."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.gym.classes import is_known
 from failgraph.importing.account import Account
+from failgraph.journal.lines import Line, is_line, is_note, line_of
 from failgraph.losses import Loss
 from failgraph.readers.found import BadLines, Found
 from failgraph.readers.json_documents import numbered
+from failgraph.readers.origins import Origins, Place
 from failgraph.readers.rollouts import Attempt, attempt_of, shape_of
 from failgraph.readers.source import UNPACK_ERRORS, Progress, opened, unpacked
 
@@ -26,8 +28,15 @@ class Saved(NamedTuple):
     written_unix_nano: int
 
 
-def saved(path: str, account: Account, progress: Progress | None = None) -> Iterator[Saved]:
-    """The attempts with failures of one file, of which the caller says what became of them.
+class Kept(NamedTuple):
+    """A failure of a journal, and where it stands."""
+
+    line: Line
+    place: Place
+
+
+def saved(path: str, account: Account, progress: Progress | None = None) -> Iterator[Saved | Kept]:
+    """The attempts with failures of one file, or the failures of a journal; the caller says what became of them.
 
     `account` gets every other row; a file without rows or that holds something else is only named there.
     """
@@ -35,8 +44,8 @@ def saved(path: str, account: Account, progress: Progress | None = None) -> Iter
     try:
         with opened(path) as file:
             written = os.fstat(file.fileno()).st_mtime_ns
-            for attempt in reading.attempts(unpacked(file, path, progress)):
-                yield Saved(attempt, written)
+            for found in reading.found(unpacked(file, path, progress)):
+                yield Saved(found, written) if isinstance(found, Attempt) else found
         reading.end()
     except SourceError as error:
         account.refused.append(str(error))
@@ -51,16 +60,17 @@ class _Reading:
         self._path = path
         self._account = account
         self._is_rollouts = False
+        self._origins = Origins()
         self._held: list[str] = []
         self._strange = self._inputs = 0
 
-    def attempts(self, stream: IO[bytes]) -> Iterator[Attempt]:
+    def found(self, stream: IO[bytes]) -> Iterator[Attempt | Kept]:
         too_long: list[Loss] = []
         for number, line in numbered(stream, BadLines(Found(), too_long)):
             self._drop(too_long)
-            attempt = self._attempt(number, line)
-            if attempt is not None:
-                yield attempt
+            found = self._found(number, line)
+            if found is not None:
+                yield found
         self._drop(too_long)
 
     def end(self) -> None:
@@ -71,20 +81,39 @@ class _Reading:
             what = "holds inputs of rollouts, not what became of them; give the file that was collected"
         elif self._strange:
             lines = f"{self._strange} line{'' if self._strange == 1 else 's'}"
-            what = f"is not a rollout file: it holds {lines} and none is a saved row"
+            what = f"is neither a rollout file nor a journal: it holds {lines} and none is a saved row"
         else:
             # As Gym leaves the sidecar of a run in which nothing failed.
             self._account.problems.append(f"{self._path} has no rows: it is empty")
             return
         self._account.refused.append(f"{self._path} {what}")
 
-    def _attempt(self, number: int, line: bytes) -> Attempt | None:
-        """The attempt with failures that a line tells of; None, and entered into the account, for any other."""
+    def _found(self, number: int, line: bytes) -> Attempt | Kept | None:
+        """The attempt with failures, or the failure, that a line tells of; None, and entered, for any other."""
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             self._malform(f"line {number} is no JSON")
             return None
+        if is_line(row) or is_note(row):
+            return self._kept(number, row)
+        return self._attempt(number, row)
+
+    def _kept(self, number: int, row: dict[str, Any]) -> Kept | None:
+        """The failure of a journal's line."""
+        self._begin()
+        try:
+            line = None if is_note(row) else line_of(row)
+        except ValueError as error:
+            self._malform(f"line {number}: {error}")
+            return None
+        self._account.rows += 1
+        if line is None:
+            self._account.not_a_failure += 1
+            return None
+        return Kept(line, self._origins.place(line))
+
+    def _attempt(self, number: int, row: Any) -> Attempt | None:
         shape = shape_of(row)
         if shape is None:
             self._malform(f"line {number} is no saved row")

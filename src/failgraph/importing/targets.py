@@ -28,7 +28,7 @@ class Target(NamedTuple):
 
     exporter: SpanExporter
     known: set[bytes]
-    """The ids of the traces that are there already, as far as the target can be asked."""
+    """The keys of what is there already, as far as the target can be asked."""
     is_file: bool
     """A file can be asked, an endpoint cannot."""
     complaints: list[str]

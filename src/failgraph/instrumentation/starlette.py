@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from failgraph.transport.serving import Observer, is_to_be_served, serve
+from failgraph.transport.serving import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
 
 
 def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
-    """`Starlette.__call__`: serve the request in a hop."""
+    """`Starlette.__call__`: serve the request in a hop; at the end of the application's life flush."""
     try:
         scope, receive, send = _of_call(*args, **kwargs)
     except TypeError:
         return wrapped(*args, **kwargs)  # which says what is wrong
-    return serve(wrapped, scope, receive, send) if is_to_be_served(scope) else wrapped(*args, **kwargs)
+    if is_to_be_served(scope):
+        return serve(wrapped, scope, receive, send)
+    return serve_lifespan(wrapped, scope, receive, send) if is_lifespan(scope) else wrapped(*args, **kwargs)
 
 
 def _of_call(scope: Any, receive: Any, send: Any) -> tuple[Any, Any, Any]:

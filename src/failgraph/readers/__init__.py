@@ -19,12 +19,24 @@ from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
-from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, name_of, opened, unpacked
+from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
 from failgraph.readers.trace import Trace, traces_of
 from failgraph.semconv import ROLLOUT_ID
 
-__all__ = ["EventRecord", "FailureRecord", "HopRecord", "Reading", "SpanRecord", "Trace", "read", "read_parts", "spans"]
+__all__ = [
+    "EventRecord",
+    "FailureRecord",
+    "HopRecord",
+    "Part",
+    "Reading",
+    "SpanRecord",
+    "Trace",
+    "journal_parts",
+    "read",
+    "read_parts",
+    "spans",
+]
 
 
 Part = tuple[str, IO[bytes]]
@@ -59,10 +71,10 @@ class Reading(NamedTuple):
 def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> Iterator[SpanRecord]:
     """Each span of a source, with the attributes that failgraph needs and no others.
 
-    `source` is a file, or `-` for standard input: OTLP JSON (lines, one document or several, over many lines or not),
-    OTLP protobuf (plain, or the Collector's length-prefixed messages), what the APIs of Jaeger (v1, v3) and Tempo
-    (v1, v2; JSON, protobuf) answer, or rows of rollouts that Gym saved, each also in gzip. What cannot be read, or was
-    not given, is added to `losses`.
+    `source` is a file, a directory of `.jsonl` files, or `-` for standard input: OTLP JSON (lines, one document or
+    several, over many lines or not), OTLP protobuf (plain, or the Collector's length-prefixed messages), what the APIs
+    of Jaeger (v1, v3) and Tempo (v1, v2; JSON, protobuf) answer, rows of rollouts that Gym saved, or a journal, each
+    also in gzip. What cannot be read, or was not given, is added to `losses`.
     Raises SourceError where it cannot be opened, is compressed otherwise, or holds no trace at all.
     """
     found = Found()
@@ -72,13 +84,28 @@ def spans(source: str | os.PathLike[str], losses: list[Loss] | None = None) -> I
     losses.extend(found.lost())
 
 
-def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Reading:
+def read(
+    source: str | os.PathLike[str],
+    progress: Progress | None = None,
+    journal: str | os.PathLike[str] | None = None,
+) -> Reading:
     """The traces of `source` that hold failures, and the ids of all. Raises SourceError as `spans` does.
 
-    `progress` is told how many bytes of how many have been read.
+    `progress` is told how many bytes of how many have been read. What a `journal` holds, a file or a directory, is
+    taken in too: of a failure that both have the trace's copy is kept.
     """
-    with opened(source) as file:
-        return read_parts([(name_of(source), file)], progress)
+    with opened(source) as file, journal_parts(journal) as more:
+        return read_parts([(name_of(source), file), *more], progress)
+
+
+@contextlib.contextmanager
+def journal_parts(journal: str | os.PathLike[str] | None) -> Iterator[list[Part]]:
+    """A journal as a part of what is read; nothing where there is none, or none was written yet."""
+    if journal is None or (os.path.isdir(journal) and not files_of(journal)):
+        yield []
+        return
+    with opened(journal) as file:
+        yield [(name_of(journal), file)] if os.fstat(file.fileno()).st_size else []
 
 
 def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Reading:
@@ -127,7 +154,7 @@ class _Every:
             times = self._times[span.trace_id] = [0, 0]
         if span.start_unix_nano and (not times[0] or span.start_unix_nano < times[0]):
             times[0] = span.start_unix_nano
-        if span.end_unix_nano > times[1]:
+        if span.end_unix_nano > times[1] and not span.is_of_journal:
             times[1] = span.end_unix_nano
         rollout = span.attributes.get(ROLLOUT_ID)
         if isinstance(rollout, str):

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from failgraph.journal.lines import is_line, is_note
 from failgraph.readers.found import MAX_REFUSALS
 from failgraph.readers.rollouts import shape_of
 from failgraph.redaction import redacted_beginning
@@ -52,7 +53,7 @@ def answers(document: object) -> Iterator[Answer]:
 
 
 def _answer(top: dict[str, object]) -> Answer:
-    if shape_of(top) is not None:
+    if shape_of(top) is not None or is_line(top) or is_note(top):
         return Answer((top,))
     if is_jaeger(top):
         return Answer((top,), jaeger=True)
@@ -87,7 +88,11 @@ def is_whole(document: object) -> bool:
 def _is_trace(top: object) -> bool:
     keys = top if isinstance(top, dict) else ()
     return (
-        is_jaeger(top) or shape_of(top) is not None or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
+        is_jaeger(top)
+        or is_line(top)
+        or is_note(top)
+        or shape_of(top) is not None
+        or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
     )
 
 

@@ -1,12 +1,14 @@
-"""A JSON document to spans, in whichever dialect: OTLP, what Jaeger and Tempo answer, and rows that Gym saved."""
+"""A JSON document to spans, in whichever dialect: OTLP, what Jaeger and Tempo answer, journals, and Gym's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from failgraph.journal.lines import is_line, is_note
 from failgraph.readers.answers import answers, is_jaeger
 from failgraph.readers.found import BadLines
 from failgraph.readers.jaeger_json import jaeger_spans
+from failgraph.readers.journal import journal_spans
 from failgraph.readers.otlp_json import otlp_spans
 from failgraph.readers.parts import At
 from failgraph.readers.rollouts import shape_of
@@ -34,6 +36,8 @@ def spans_of(document: object, line: int, bad: BadLines) -> Iterator[SpanRecord]
 
 def _spans(top: object, at: At, *, jaeger: bool) -> Iterator[SpanRecord]:
     fields = at.dict(top, "a document")
+    if is_line(top) or is_note(top):
+        return journal_spans(fields, at)
     if shape_of(top) is not None:
         return row_spans(fields, at)
     if jaeger and not is_jaeger(top):

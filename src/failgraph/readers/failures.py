@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from failgraph.codec import Decoded, decode_event
 from failgraph.codec.decode import better
@@ -29,14 +29,22 @@ class FailureRecord:
 
     @property
     def placement(self) -> str:
-        """`span`, `failure_span`, or `row` where it is of a row that Gym saved."""
+        """`span`, `failure_span`, `journal` where only a journal has it, `row` where it is of a row that Gym saved."""
+        if self.span.is_of_journal:
+            return "journal"
         return "row" if self.span.is_row else "failure_span" if self.span.is_failure_span else "span"
+
+    @property
+    def span_id(self) -> str | None:
+        """The span that holds it, of a journal's the one that it was observed on; None outside any trace."""
+        return self.span.parent_span_id if self.span.is_of_journal else self.span.span_id
 
 
 def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
     """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text.
 
-    Of several observers' it is the one on the span that started first.
+    Of several observers' it is the one on the span that started first; a journal's stands where there is no other, and
+    mends what of another is damaged.
     """
     chosen: dict[str, FailureRecord] = {}
     unreadable: list[str | None] = []
@@ -51,6 +59,9 @@ def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str
                 unreadable.append(decoded.event_id)
                 continue
             rival = chosen.get(decoded.event_id)
+            if span.is_of_journal and rival is not None and (decoded.remote or not rival.decoded.remote):
+                chosen[decoded.event_id] = _mended(rival, decoded)
+                continue
             if rival is not None and not rival.decoded.remote and not decoded.remote:
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
@@ -63,9 +74,17 @@ def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str
     return chosen
 
 
-def _by_start(span: SpanRecord) -> tuple[int, str]:
+def _mended(failure: FailureRecord, decoded: Decoded) -> FailureRecord:
+    """A failure with the record that a journal has of it, where its own is damaged."""
+    damaged = any(loss.kind != "unknown_kind" for loss in failure.decoded.losses)
+    if not damaged or decoded.remote or decoded.event is None:
+        return failure
+    return replace(failure, event=decoded.event, decoded=decoded)
+
+
+def _by_start(span: SpanRecord) -> tuple[bool, int, str]:
     """In µs, since Jaeger's own JSON has no more; the order in the source is by chance in what Jaeger answers."""
-    return span.start_unix_nano // 1000, span.span_id
+    return span.is_of_journal, span.start_unix_nano // 1000, span.span_id
 
 
 def by_time(item: tuple[str, FailureRecord]) -> tuple[int, int, str]:

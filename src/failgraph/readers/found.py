@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from failgraph.losses import Loss, LossKind
+from failgraph.readers.origins import Origins
 
 _MAX_BAD_LINES = 20
 """Broken parts that are named one by one; the rest are counted in one loss."""
@@ -31,6 +32,8 @@ class Found:
     """Whether it is what an API answers, rather than what somebody wrote down."""
     partial: dict[str, str] = field(default_factory=dict)
     """The traces of which the backend gave only a part, and what it says of that."""
+    origins: Origins = field(default_factory=Origins)
+    """Of what of a journal belongs to no trace."""
     refusals: list[str] = field(default_factory=list)
     """What the backend says went wrong."""
 

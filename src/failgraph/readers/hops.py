@@ -52,7 +52,7 @@ def hops_of(spans: Mapping[str, SpanRecord]) -> Hops:
     hops: dict[str, HopRecord] = {}
     for span in spans.values():
         parent = spans.get(span.parent_span_id or "")
-        begins = parent is None or parent.process != span.process
+        begins = parent is None or not parent.is_of_process(span)
         reported = semconv.REPORT_SCHEMA_VERSION in span.attributes
         if not span.is_failure_span and (reported or begins or span.kind in ("SERVER", "CONSUMER")):
             hops[span.span_id] = HopRecord(span, None)

@@ -6,14 +6,13 @@ Takes only what failgraph needs.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
 from failgraph.readers.answers import left_out, replaced_end
-from failgraph.readers.parts import At, count, fingerprint, integer
+from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
@@ -186,7 +185,7 @@ def _attributes(tags: object, others: frozenset[str], at: At) -> dict[str, Value
 def _value(key: str, type_: object, value: object) -> Value:
     """The value of a tag; None for one of a type that failgraph never writes, which is then told as such."""
     if semconv.is_array(key):
-        return _array(value)
+        return array(value)
     if type_ == "int64":
         return integer(value)
     if type_ == "bool" and isinstance(value, str):
@@ -194,16 +193,3 @@ def _value(key: str, type_: object, value: object) -> Value:
     if type_ == "binary" or not isinstance(value, (str, bool, int, float)):
         return None
     return value
-
-
-def _array(value: object) -> Value:
-    """An array, which Jaeger writes as JSON text; a text that is none stays what it is."""
-    found = value
-    if isinstance(value, str):
-        try:
-            found = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    if not isinstance(found, list):
-        return value if isinstance(value, (str, bool, int, float)) else None
-    return [item if isinstance(item, (str, bool, int, float)) else None for item in found]

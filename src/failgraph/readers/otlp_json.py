@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from failgraph import semconv
 from failgraph.readers.answers import WARNINGS, left_out, replaced_end
-from failgraph.readers.parts import At, count, fingerprint, integer
+from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
@@ -109,7 +109,9 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
         pair = at.dict(item, "an attribute")
         key = pair.get("key")
         if isinstance(key, str) and (key.startswith(semconv.PREFIX) or key in others):
-            found[key] = _value(pair.get("value"))
+            value = _value(pair.get("value"))
+            # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
+            found[key] = array(value) if isinstance(value, str) and semconv.is_array(key) else value
     return found
 
 

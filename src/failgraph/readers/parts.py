@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from failgraph.readers.found import BadLines
+from failgraph.readers.span import Value
 
 _DECIMAL = re.compile(r"-?[0-9]{1,20}")
 
@@ -52,6 +53,19 @@ def integer(value: object) -> int | None:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64 else None
+
+
+def array(value: object) -> Value:
+    """An array of scalars, also as the JSON text that Jaeger makes of one; a text that is none stays what it is."""
+    found = value
+    if isinstance(value, str):
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    if not isinstance(found, list):
+        return value if isinstance(value, (str, bool, int, float)) else None
+    return [item if isinstance(item, (str, bool, int, float)) else None for item in found]
 
 
 def count(value: object) -> int:

@@ -1,7 +1,8 @@
-"""A source of bytes that can be read twice: a file, standard input or a pipe, gzip or not."""
+"""A source of bytes that can be read twice: a file, a journal's directory, standard input or a pipe, gzip or not."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import shutil
@@ -40,9 +41,16 @@ _GZIP = b"\x1f\x8b"
 def opened(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """`source` as a seekable file of bytes. A pipe is first copied to a temporary file, since it is read twice.
 
+    So are the files of a directory: their processes may remove them meanwhile.
+
     Raises SourceError where it cannot be opened.
     """
     try:
+        if source != STDIN and os.path.isdir(source):
+            with tempfile.TemporaryFile(prefix="failgraph-") as spool:
+                _gather(source, cast("IO[bytes]", spool))
+                yield cast("IO[bytes]", spool)
+            return
         with _open(source) as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 yield file
@@ -52,6 +60,25 @@ def opened(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 yield cast("IO[bytes]", spool)
     except OSError as error:
         raise SourceError(f"{name_of(source)} cannot be read: {error.strerror or error}") from error
+
+
+def files_of(directory: str | os.PathLike[str]) -> list[str]:
+    """The `.jsonl` files of a directory; none is a link."""
+    with os.scandir(directory) as entries:
+        found = (each for each in entries if each.name.endswith(".jsonl") and each.is_file(follow_symlinks=False))
+        return sorted(os.fspath(each.path) for each in found)
+
+
+def _gather(directory: str | os.PathLike[str], into: IO[bytes]) -> None:
+    """Copy the `.jsonl` files of a directory, one behind the other."""
+    paths = files_of(directory)
+    if not paths:
+        raise SourceError(f"{name_of(directory)} is a directory without .jsonl files, and so no journal")
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+            shutil.copyfileobj(file, into)
+        into.write(b"\n")  # the last line of one that was killed is not whole
+    into.flush()
 
 
 def _open(source: str | os.PathLike[str]) -> IO[bytes]:

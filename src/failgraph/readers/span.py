@@ -55,6 +55,16 @@ class SpanRecord:
         return self.attributes.get(semconv.FAILURE_SPAN) is True
 
     @property
+    def is_of_journal(self) -> bool:
+        """Whether it is made of a journal's line: it says nothing of how long anything took."""
+        return self.attributes.get(semconv.JOURNAL) is True
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it only stands where a span was that a journal knows of."""
+        return self.is_of_journal and not self.is_failure_span
+
+    @property
     def is_row(self) -> bool:
         """Whether it stands for a saved row, which holds no times."""
         return self.attributes.get(semconv.ROW) is True
@@ -62,11 +72,19 @@ class SpanRecord:
     @property
     def duration_nano(self) -> int | None:
         """How long it took; None where it has not ended, or its times say nothing."""
-        timed = 0 < self.start_unix_nano <= self.end_unix_nano and not self.is_row
+        timed = 0 < self.start_unix_nano <= self.end_unix_nano and not self.is_row and not self.is_of_journal
         return self.end_unix_nano - self.start_unix_nano if timed else None
+
+    def is_of_process(self, other: SpanRecord) -> bool:
+        """Whether both are of one process, as far as can be told: a journal does not know all of a resource."""
+        if self.is_stand_in or other.is_stand_in:
+            return self.service == other.service
+        return self.process == other.process
 
     def merged(self, other: SpanRecord) -> SpanRecord:
         """One span of two copies: all events and attributes of both, where they differ the ended one's."""
+        if self.is_stand_in or other.is_stand_in:
+            return other if self.is_stand_in else self
         first, second = (self, other) if self.end_unix_nano or not other.end_unix_nano else (other, self)
         events = {(event.time_unix_nano, repr(event.attributes)): event for event in (*first.events, *second.events)}
         return replace(
@@ -80,5 +98,7 @@ class SpanRecord:
 
     def conflicts(self, other: SpanRecord) -> bool:
         """Whether two copies cannot be of one span: another name, parent or process."""
+        if self.is_of_journal or other.is_of_journal:
+            return False
         ours, theirs = ((each.name, each.parent_span_id, each.process) for each in (self, other))
         return ours != theirs

@@ -83,10 +83,11 @@ def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
             yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
         if span.is_row:
             continue  # it never had times
-        if not span.start_unix_nano:
+        if not span.start_unix_nano and not span.is_stand_in:
             yield Loss("attribute_missing", f"start of {span.name} {span.span_id}")
         if not span.end_unix_nano:
-            yield Loss("unended", f"{span.name} {span.span_id}")
+            by = ", which the journal alone knows" if span.is_stand_in else ""
+            yield Loss("unended", f"{span.name} {span.span_id}{by}")
         elif span.end_unix_nano < span.start_unix_nano:
             yield Loss("unended", f"{span.name} {span.span_id} ends before it starts")
 
@@ -116,7 +117,7 @@ def _trace(
     place(own, hops, losses)
     causes = {key: event.cause_id for key, event in report.events.items()}
     start = min((span.start_unix_nano for span in spans.values() if span.start_unix_nano), default=0)
-    end = max(span.end_unix_nano for span in spans.values())
+    end = max((span.end_unix_nano for span in spans.values() if not span.is_of_journal), default=0)
     return Trace(
         trace_id=trace_id,
         root=root,

@@ -23,6 +23,8 @@ from failgraph.settings.names import (
     HEADER_BYTES,
     JAEGER_HEADERS,
     JAEGER_URL,
+    JOURNAL,
+    JOURNAL_MAX_BYTES,
     LINKS,
     LOG_LEVEL,
     NAMES,
@@ -38,7 +40,7 @@ from failgraph.settings.names import (
     TEMPO_HEADERS,
     TEMPO_URL,
 )
-from failgraph.settings.values import base_url, header_bytes, headers, patterns, peers
+from failgraph.settings.values import base_url, folder, headers, number, patterns, peers
 
 _TOKEN = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -66,6 +68,9 @@ class Settings:
     redact_fault: str | None = None
     """Why the user's own rules cannot be applied; while this is set, every text is hidden."""
     reason: bool = True
+    journal: str | None = None
+    """The whole path of a directory."""
+    journal_max_bytes: int = 1 << 26
     jaeger_url: str = "http://localhost:16686"
     """Without a slash at its end, as the other two."""
     jaeger_headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -107,12 +112,20 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         reply=values.get(REPLY, "peers"),
         peers=peers(values.get(PEERS, ""), problems),
         peer_token=values.get(PEER_TOKEN) or None,
-        header_bytes=header_bytes(values.get(HEADER_BYTES, ""), Settings.header_bytes, problems),
+        header_bytes=number(HEADER_BYTES, values.get(HEADER_BYTES, ""), Settings.header_bytes, (256, 65536), problems),
         redact=values.get(REDACT) != "false",
         redact_patterns=own_patterns,
         redact_with=redact_with,
         redact_fault=fault,
         reason=values.get(REASON) != "off",
+        journal=folder(JOURNAL, values.get(JOURNAL, ""), problems),
+        journal_max_bytes=number(
+            JOURNAL_MAX_BYTES,
+            values.get(JOURNAL_MAX_BYTES, ""),
+            Settings.journal_max_bytes,
+            (1 << 16, 1 << 40),
+            problems,
+        ),
         jaeger_url=base_url(JAEGER_URL, values.get(JAEGER_URL, ""), Settings.jaeger_url, problems),
         jaeger_headers=headers(JAEGER_HEADERS, values.get(JAEGER_HEADERS, ""), problems),
         tempo_url=base_url(TEMPO_URL, values.get(TEMPO_URL, ""), Settings.tempo_url, problems),

@@ -66,6 +66,14 @@ REASON: Final = "FAILGRAPH_REASON"
 """With `off`, reasons and the messages of foreign errors are left out altogether: only kinds, types and ids remain;
 `on` is the default."""
 
+JOURNAL: Final = "FAILGRAPH_JOURNAL"
+"""A directory on a local disk: each failure is also written there when it is recorded, as a line of JSON, in a file for
+each process, and survives it however it ends. Made where its parent is there; unset, nothing is written."""
+
+JOURNAL_MAX_BYTES: Final = "FAILGRAPH_JOURNAL_MAX_BYTES"
+"""The most bytes of journal that a process leaves, in two files of which the older one goes first: 67108864 (64 MiB) by
+default, 65536 to 1099511627776."""
+
 JAEGER_URL: Final = "FAILGRAPH_JAEGER_URL"
 """Where Jaeger is, for the source `jaeger` and for the addresses of pages; `http://localhost:16686` by default."""
 
@@ -105,6 +113,8 @@ NAMES: Final = (
     HEADER_BYTES,
     REDACT_PATTERNS,
     REDACT_WITH,
+    JOURNAL,
+    JOURNAL_MAX_BYTES,
     JAEGER_URL,
     JAEGER_HEADERS,
     TEMPO_URL,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import re
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-from failgraph.settings.names import HEADER_BYTES, PEERS, REDACT_PATTERNS
+from failgraph.settings.names import PEERS, REDACT_PATTERNS
 
 Default = TypeVar("Default", str, None)
 
@@ -27,14 +28,23 @@ def peers(value: str, problems: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def header_bytes(value: str, default: int, problems: list[str]) -> int:
-    """A number of bytes in its bounds."""
+def number(name: str, value: str, default: int, bounds: tuple[int, int], problems: list[str]) -> int:
+    """A whole number in its bounds, both of which it may be."""
     if not value:
         return default
-    if value.isascii() and value.isdigit() and len(value) < 6 and 256 <= int(value) <= 65536:
+    lowest, highest = bounds
+    if value.isascii() and value.isdigit() and len(value) <= len(str(highest)) and lowest <= int(value) <= highest:
         return int(value)
-    problems.append(f"{HEADER_BYTES}={value[:80]!a} is no number from 256 to 65536")
+    problems.append(f"{name}={value[:80]!a} is no number from {lowest} to {highest}")
     return default
+
+
+def folder(name: str, value: str, problems: list[str]) -> str | None:
+    """The whole path of a directory, which need not be there: the process may change its own later."""
+    if "\0" in value or (os.path.exists(value) and not os.path.isdir(value)):
+        problems.append(f"{name}={value[:80]!a} is no directory")
+        return None
+    return os.path.abspath(value) if value else None
 
 
 def patterns(value: str) -> tuple[tuple[re.Pattern[str], ...], str | None]:

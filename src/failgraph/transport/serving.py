@@ -9,8 +9,11 @@ from opentelemetry import trace
 
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
+from failgraph.recorder import flush_at_exit
 from failgraph.settings import current
 from failgraph.transport.request import KEY, App, Message, Receive, Request, Scope, Send
+
+_ENDED = ("lifespan.shutdown.complete", "lifespan.shutdown.failed")
 
 
 async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
@@ -31,6 +34,18 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
 
     with _Served(scope, request):
         await app(scope, receive, tell_and_send)
+
+
+async def serve_lifespan(app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """Let `app` begin and end, and flush when it has ended: whoever serves it may end by a signal, without more ado."""
+
+    async def send_and_flush(message: Message) -> None:
+        await send(message)
+        # At once, before the server gets to go on. It has nothing else to do than to end.
+        if message["type"] in _ENDED:
+            flush_at_exit()
+
+    await app(scope, receive, send_and_flush)
 
 
 class _Served:
@@ -56,6 +71,11 @@ def is_to_be_served(scope: Scope) -> bool:
     return scope["type"] in ("http", "websocket") and KEY not in scope and current().enabled is not False
 
 
+def is_lifespan(scope: Scope) -> bool:
+    """Whether a call is the life of the application."""
+    return scope["type"] == "lifespan" and current().enabled is not False
+
+
 class FailureMiddleware:
     """ASGI middleware: each request of `app` is a hop, its report a reply header for peers that ask.
 
@@ -67,9 +87,11 @@ class FailureMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request in a hop; anything else passes."""
+        """Serve a request in a hop, and flush at the end of the application's life; anything else passes."""
         if is_to_be_served(scope):
             await serve(self.app, scope, receive, send)
+        elif is_lifespan(scope):
+            await serve_lifespan(self.app, scope, receive, send)
         else:
             await self.app(scope, receive, send)
 

@@ -142,7 +142,8 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
     cause_id = trace.report.events[key].cause_id
     if cause_id is not None:
         cause = trace.failures[cause_id].stands_on
-        where = "a span that is not here" if cause.is_failure_span else shown(cause.name, 80)
+        lost = "no span" if trace.failures[cause_id].span_id is None else "a span that is not here"
+        where = lost if cause.is_failure_span else shown(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
             where += f" [{neutral(cause.service, 40)}]"
         delay = cause_delay_nano(trace, key)
@@ -183,6 +184,9 @@ def _marks(trace: Trace, hop: HopRecord | None, key: str) -> Line:
     if trace.recovered is not None and key in trace.recovered:
         marks.append(Part("  (recovered)", "recovered"))
     marks += [Part(f"  ({where})", "mark") for where in _unreported(hop, key)]
+    if trace.failures[key].placement == "journal":
+        outside = ", outside any trace" if trace.failures[key].span_id is None else ""
+        marks.append(Part(f"  (from the journal{outside})", "mark"))
     if trace.failures[key].decoded.remote:
         marks.append(Part("  (remote copy)", "mark"))
     return marks

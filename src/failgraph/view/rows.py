@@ -78,7 +78,7 @@ def _hop(trace: Trace, hop: HopRecord) -> dict[str, Any]:
 def _failure(trace: Trace, key: str, failure: FailureRecord) -> dict[str, Any]:
     return {
         "trace_id": failure.span.trace_id,
-        "span_id": failure.span.span_id,
+        "span_id": failure.span_id,
         "service": failure.span.service or None,
         "time_unix_nano": failure.time_unix_nano or None,
         "offset_nano": trace.offset(failure.time_unix_nano),

@@ -9,7 +9,7 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/loadbalancingexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter"
-	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckv2extension"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/filterprocessor"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/connector"
+	"go.opentelemetry.io/collector/connector/forwardconnector"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/debugexporter"
 	"go.opentelemetry.io/collector/exporter/otlpexporter"
@@ -47,7 +48,7 @@ func components() (otelcol.Factories, error) {
 		return factories, err
 	}
 	if factories.Connectors, err = otelcol.MakeFactoryMap[connector.Factory](
-		countconnector.NewFactory(), spanmetricsconnector.NewFactory(),
+		countconnector.NewFactory(), forwardconnector.NewFactory(), spanmetricsconnector.NewFactory(),
 	); err != nil {
 		return factories, err
 	}
@@ -58,7 +59,7 @@ func components() (otelcol.Factories, error) {
 		return factories, err
 	}
 	factories.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
-		filestorage.NewFactory(), healthcheckv2extension.NewFactory(),
+		filestorage.NewFactory(), healthcheckextension.NewFactory(),
 	)
 	return factories, err
 }

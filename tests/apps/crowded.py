@@ -1,0 +1,177 @@
+"""Programs in which much happens at once; each prints, as JSON, the ids that it recorded and failgraph's counters."""
+
+import patched  # noqa: F401, I001 - before anything that has a lock
+
+import gc
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import failgraph
+from journals import event
+
+warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, of a fork beside threads
+EXPORTER = InMemorySpanExporter()
+PROVIDER = TracerProvider(shutdown_on_exit=False)
+PROVIDER.add_span_processor(failgraph.FailureSpanProcessor())
+PROVIDER.add_span_processor(SimpleSpanProcessor(EXPORTER))
+TRACER = PROVIDER.get_tracer("crowded")
+NUMBERS = itertools.count()
+ID = "nemo.gym.failure.id"
+
+
+def exported():
+    return [each.attributes[ID] for span in EXPORTER.get_finished_spans() for each in span.events]
+
+
+def fork_while_recording():
+    """40 forks while 4 threads record without a pause; each child records twice, and ends."""
+    going = True
+    recorded = []
+
+    def work(number):
+        each = 0
+        while going:
+            each += 1
+            with TRACER.start_as_current_span("thread"):
+                failgraph.record(event(f"thread {number} {each}"))
+            recorded.append(f"thread {number} {each}")
+            if each > 2000:
+                time.sleep(0.001)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    codes = []
+    for number in range(40):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(30)  # a deadlock ends by it
+            with TRACER.start_as_current_span("child"):
+                failgraph.record(event(f"child {number}"))
+            failgraph.record(event(f"child {number} outside"))
+            os._exit(0)
+        codes.append(os.waitpid(pid, 0)[1])
+        recorded += [f"child {number}", f"child {number} outside"]
+    going = False
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 40, codes
+    return recorded
+
+
+def gevent():
+    """30 greenlets that record on one span and give way after each; then children that fork."""
+    import gevent as green
+
+    recorded = []
+    with TRACER.start_as_current_span("one") as span:
+
+        def work(number):
+            for each in range(20):
+                failgraph.record(event(f"{number} {each}"), span=span)
+                recorded.append(f"{number} {each}")
+                green.sleep(0)
+
+        green.joinall([green.spawn(work, number) for number in range(30)], raise_error=True)
+    assert failgraph.flush(10)
+    assert sorted(exported()) == sorted(recorded)
+    for number in range(5):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(30)
+            failgraph.record(event(f"child {number}"))
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        recorded.append(f"child {number}")
+    return recorded
+
+
+def _interrupted(handler, work):
+    """Call `work` while a signal comes every 2 ms, or as often as there is time for it."""
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+    try:
+        work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def deferred_in_a_signal_handler():
+    """While the same thread records, in spans, on one span and outside any."""
+    recorded = []
+
+    def handler(*_):
+        each = f"signal {next(NUMBERS)}"
+        if failgraph.record(event(each), deferred=True).placement == "deferred":
+            recorded.append(each)
+
+    def work():
+        with TRACER.start_as_current_span("one"):
+            for number in range(3000):
+                each = f"plain {number}"
+                failgraph.record(event(each))
+                recorded.append(each)
+
+    _interrupted(handler, work)
+    assert failgraph.flush(10)
+    assert sorted(exported()) == sorted(recorded)
+    return recorded
+
+
+def plain_in_a_signal_handler():
+    """Outside any span, where no lock of the SDK is taken: failgraph's own do no harm."""
+    recorded = []
+
+    def handler(*_):
+        each = f"signal {next(NUMBERS)}"
+        if failgraph.record(event(each)).placement == "journal":
+            recorded.append(each)
+
+    def work():
+        for number in range(3000):
+            each = f"plain {number}"
+            if failgraph.record(event(each)).placement == "journal":
+                recorded.append(each)
+
+    _interrupted(handler, work)
+    return recorded
+
+
+def deferred_in_a_finalizer():
+    """Objects that die while a record is written, anywhere in it, and record what became of them."""
+    recorded = []
+
+    class Dying:
+        def __init__(self, number):
+            self.me, self.number = self, number
+
+        def __del__(self):
+            each = f"dying {self.number}"
+            if failgraph.record(event(each), deferred=True).placement == "deferred":
+                recorded.append(each)
+
+    gc.set_threshold(20, 1, 1)
+    with TRACER.start_as_current_span("one"):
+        for number in range(600):
+            Dying(number)
+            failgraph.record(event(f"plain {number}"))
+            recorded.append(f"plain {number}")
+    gc.collect()
+    assert failgraph.flush(10)
+    assert sorted(exported()) == sorted(recorded)
+    return recorded
+
+
+if __name__ == "__main__":
+    found = globals()[sys.argv[1]]()
+    print(json.dumps({"recorded": found, "stats": dict(failgraph.stats())}))
