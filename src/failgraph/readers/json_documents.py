@@ -18,8 +18,6 @@ _MAX_RETRIES = 5
 _STRING = re.compile(rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)')
 """A JSON string, or the beginning of one that never ends: every character of a line is looked at once."""
 _SPACE = re.compile(r"[ \t\r\n]*")
-_SKIMMED = {"resourceSpans": None}
-"""What a skimmed document is counted as."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -31,7 +29,10 @@ def json_documents(
     for _ in range(_MAX_RETRIES):
         pending = _Pending(bad, parse)
         for number, document in _documents(lines, pending, parse):
-            found.see(_SKIMMED if isinstance(document, Skimmed) else document)
+            if isinstance(document, Skimmed):
+                found.see_traces()
+            else:
+                found.see(document)
             yield number, document
         # A document that never ended has swallowed what stood behind it: go on behind its first line.
         lines = iter(pending.behind_first())
@@ -40,16 +41,19 @@ def json_documents(
 
 def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending, parse: Parse) -> Iterator[tuple[int, object]]:
     for number, line in lines:
-        documents = _parsed(line, parse) if not pending or pending.may_end_before(line) else None
-        if documents is not None and (not pending or any(map(_is_whole, documents))):
-            pending.drop()
+        free = not pending
+        documents = _parsed(line, parse) if free or pending.may_end_before(line) else None
+        if documents is not None and (free or any(map(_is_whole, documents))):
+            if not free:
+                pending.drop()
             first = number
         else:
             pending.add(number, line)
             if not pending.complete():
                 continue
             first, documents = pending.take()
-        yield from ((first, document) for document in documents)
+        for document in documents:
+            yield first, document
 
 
 def _is_whole(document: object) -> bool:

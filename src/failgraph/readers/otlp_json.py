@@ -118,6 +118,8 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
 def _value(value: object) -> Value:
     """An `AnyValue`; None for one of a type that failgraph never writes, which is then told as such."""
     fields = value if isinstance(value, dict) else {}
+    if len(fields) == 1 and (text := fields.get("stringValue")) is not None:
+        return text  # as most are
     array = _get(fields, "arrayValue")
     if isinstance(array, dict):
         values = array.get("values")

@@ -140,7 +140,8 @@ def _types() -> _Types | None:
     def id_of(size: int) -> Any:
         return Annotated[str, Meta(pattern=rf"^(?!0+\Z)[0-9a-f]{{{2 * size}}}\Z")]
 
-    anything, named = defstruct("Anything", []), defstruct("Named", [("name", str, "")])
+    # Without cycles, and gone with their line: the collector of garbage need not look at them.
+    anything, named = defstruct("Anything", [], gc=False), defstruct("Named", [("name", str, "")], gc=False)
     count = Annotated[int, Meta(ge=0, le=2**31)]
     names = [f"SPAN_KIND_{kind}" for kind in KINDS[1:]]
     kinds: Any = Literal.__getitem__((*range(len(KINDS)), *names))
@@ -159,6 +160,7 @@ def _types() -> _Types | None:
             ("dropped_events", count, field(name="droppedEventsCount", default=0)),
             ("dropped_attributes", count, field(name="droppedAttributesCount", default=0)),
         ],
+        gc=False,
     )
     resource = defstruct("Resource", [("attributes", list[anything], ())])  # type: ignore[valid-type]
     return _Types(_decoder(span, resource), _decoder(Raw, Raw))
