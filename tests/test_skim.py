@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import copy
 import json
 import random
 from collections.abc import Callable
@@ -9,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from failgraph.errors import SourceError
 from failgraph.readers import read, skim
@@ -41,7 +45,7 @@ def compact(document: object) -> bytes:
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
     """What the source holds, skimmed and read in full; where it cannot be read, what is said.
 
-    A hop is equal to itself alone, so its text is compared.
+    Without msgspec it is the same. A hop is equal to itself alone, so its text is compared.
     """
 
     def result() -> object:
@@ -54,17 +58,20 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
     skimmed = result()
     with monkeypatch.context() as without:
         without.setattr(skim, "_types", lambda: None)
-        full = result()
-    return skimmed, full
+        assert result() == skimmed
+        without.setattr(skim.Skimmer, "first", lambda *_: skim.IN_FULL)
+        without.setattr(skim.Skimmer, "second", lambda *_: skim.IN_FULL)
+        return skimmed, result()
 
 
 def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
     """Spans of other traces are passed over in both passes, and what is read is the same."""
     path = write(tmp_path / "f.jsonl", *map(compact, documents()))
     skimmer = skim.Skimmer()
-    first = [skimmer.first(line) for line in path.read_bytes().splitlines()]
+    parse = skimmer.first(lambda _: None).parse
+    first = [parse(line) for line in path.read_bytes().splitlines()]
     assert [len(each.passed_over) for each in first] == [8, 8]
-    parse = skimmer.second(["0af7651916cd43dd8448eb211c80319c"])
+    parse = skimmer.second(["0af7651916cd43dd8448eb211c80319c"]).parse
     second = [parse(line) for line in path.read_bytes().splitlines()]
     assert [len(each.rest["resourceSpans"][0]["scopeSpans"][0]["spans"]) for each in second] == [1, 2]
     skimmed, full = both(path, monkeypatch)
@@ -159,6 +166,44 @@ def test_a_document_that_is_otherwise(name, tmp_path, monkeypatch):
     """Whatever form a file has, skimming what can be skimmed of it gives the same."""
     path = tmp_path / "f.jsonl"
     path.write_bytes(_texts()[name])
+    skimmed, full = both(path, monkeypatch)
+    assert skimmed == full
+
+
+def in_protobuf(documents: list[dict[str, Any]]) -> list[Any]:
+    """The same as `TracesData`."""
+    found = copy.deepcopy(documents)
+    for each in found:
+        for fields in each["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+            fields.pop("links", None)
+            for name in ("traceId", "spanId", "parentSpanId"):
+                if name in fields:
+                    fields[name] = base64.b64encode(bytes.fromhex(fields[name])).decode()
+    return [ParseDict(each, TracesData()) for each in found]
+
+
+BINARY_CHANGES: dict[str, Callable[[Any], object]] = {
+    "nothing": lambda span: None,
+    "no trace id": lambda span: span.ClearField("trace_id"),
+    "a short trace id": lambda span: setattr(span, "trace_id", b"\1" * 15),
+    "an id of zeros": lambda span: setattr(span, "span_id", bytes(8)),
+    "no times": lambda span: (span.ClearField("start_time_unix_nano"), span.ClearField("end_time_unix_nano")),
+    "an unknown kind": lambda span: span.MergeFromString(b"\x30\x11"),
+    "a rollout": lambda span: span.attributes.add(key="nemo.gym.rollout.id").value.MergeFromString(b"\x0a\x01r"),
+    "an unknown field": lambda span: span.MergeFromString(b"\xfa\x3f\x03abc"),
+}
+
+
+@pytest.mark.parametrize("framed", [False, True], ids=["plain", "framed"])
+@pytest.mark.parametrize("at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second message"])
+@pytest.mark.parametrize("change", BINARY_CHANGES.values(), ids=BINARY_CHANGES)
+def test_a_span_of_protobuf(change, at, framed, tmp_path, monkeypatch):
+    """Spans of protobuf are passed over as those of JSON are."""
+    messages = in_protobuf(documents())
+    change([span for message in messages for span in message.resource_spans[0].scope_spans[0].spans][at])
+    data = [message.SerializeToString() for message in messages]
+    path = tmp_path / "f.binpb"
+    path.write_bytes(b"".join(len(each).to_bytes(4, "big") * framed + each for each in data))
     skimmed, full = both(path, monkeypatch)
     assert skimmed == full
 

@@ -7,9 +7,8 @@ memory grows with the number of traces and with the spans of failing ones, not w
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
@@ -20,8 +19,7 @@ from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
-from failgraph.readers.parts import decimal
-from failgraph.readers.skim import Parse, PassedOver, Skimmed, Skimmer
+from failgraph.readers.skim import IN_FULL, Skimmed, Skimmer, Times, Way
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
 from failgraph.readers.trace import Trace, traces_of
@@ -121,7 +119,7 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     skimmers = [Skimmer() for _ in parts]
     refused: list[SourceError] = []
     for number, ((name, file), found, skimmer) in enumerate(zip(parts, founds, skimmers, strict=True)):
-        told, way = _share(progress, number, 2 * len(parts)), _Way(skimmer.first, every.pass_over)
+        told, way = _share(progress, number, 2 * len(parts)), skimmer.first(every.pass_over)
         try:
             for span in _spans(file, name, losses, told, found, way):
                 every.see(span)
@@ -133,7 +131,7 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
         raise refused[0]
     losses.extend(Loss("bad_line", str(error)) for error in refused)
     for number, ((name, file), skimmer) in enumerate(zip(parts, skimmers, strict=True) if kept else ()):
-        told, way = _share(progress, len(parts) + number, 2 * len(parts)), _Way(skimmer.second(kept))
+        told, way = _share(progress, len(parts) + number, 2 * len(parts)), skimmer.second(kept)
         with contextlib.suppress(SourceError):  # told of in the first pass
             for span in _spans(file, name, [], told, Found(), way):
                 if span.trace_id in kept:
@@ -168,14 +166,13 @@ class _Every:
             if span.trace_id not in known:
                 self.rollouts[rollout] = known | {span.trace_id}
 
-    def pass_over(self, spans: Iterable[PassedOver]) -> None:
+    def pass_over(self, spans: Iterable[Times]) -> None:
         """Spans of which nothing else was read: no rollout, no failure, not of a journal."""
         of_all = self._times
-        for span in spans:
-            start, end = decimal(span.start), decimal(span.end)
-            times = of_all.get(span.trace_id)
+        for trace_id, start, end in spans:
+            times = of_all.get(trace_id)
             if times is None:
-                of_all[span.trace_id] = [start, end]
+                of_all[trace_id] = [start, end]
                 continue
             if start and (start < times[0] or not times[0]):
                 times[0] = start
@@ -201,23 +198,13 @@ def _share(progress: Progress | None, which: int, of: int) -> Progress | None:
     return None if progress is None else lambda done, size: progress(which * size + done, of * size)
 
 
-class _Way(NamedTuple):
-    """How the documents of a pass are read, and who is told of the spans of which little was read."""
-
-    parse: Parse = json.loads
-    pass_over: Callable[[Iterable[PassedOver]], None] = lambda _: None
-
-
-_IN_FULL = _Way()
-
-
 def _spans(
     file: IO[bytes],
     source: str | os.PathLike[str],
     losses: list[Loss],
     progress: Progress | None,
     found: Found,
-    way: _Way = _IN_FULL,
+    way: Way = IN_FULL,
 ) -> Iterator[SpanRecord]:
     """One pass over the whole of `file`."""
     bad = BadLines(found, losses)
@@ -239,18 +226,19 @@ def _forms(
     found: Found,
     bad: BadLines,
     progress: Progress | None,
-    way: _Way,
+    way: Way,
 ) -> Iterator[SpanRecord]:
     head = unpacked(file, source, None).read(HEAD)
     stream = unpacked(file, source, progress)
     if looks_like_protobuf(head):
         found.protobuf = True
-        yield from protobuf_spans(stream, head, bad)
+        yield from protobuf_spans(stream, head, bad, way)
     else:
         for line, document in json_documents(stream, found, bad, way.parse):
             if isinstance(document, Skimmed):
-                found.spans += len(document.passed_over)
-                way.pass_over(document.passed_over)
+                if way.pass_over is not None:
+                    found.spans += len(document.passed_over)
+                    way.pass_over(document.times())
                 document = document.rest
             if document is not None:
                 yield from spans_of(document, line, bad)

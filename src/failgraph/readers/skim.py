@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import not_
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple
 
 from failgraph.readers.answers import WARNINGS
+from failgraph.readers.parts import decimal
 from failgraph.readers.span import KINDS
 
 Parse = Callable[[bytes], object]
@@ -27,23 +28,39 @@ _ESCAPED = re.compile(rb"\\u00[2-7]")
 _BEGINNING = b'{"traceId":"'
 """How a span begins, as exporters write it: an id of 32 digits follows."""
 _FIRST_ID = slice(len(_BEGINNING), len(_BEGINNING) + 32)
+_TAG, _BINARY_ID = b"\x0a\x10", slice(2, 18)
+"""The same in protobuf."""
+_HEX = re.compile("[0-9a-f]{32}")
 
 
-class PassedOver(Protocol):
-    """A span of which little was read."""
+Times = tuple[str, int, int]
+"""Of a span of which nothing else is read: its trace id, its start and its end, in ns since the epoch."""
 
-    trace_id: str
-    start: str
-    """In ns since the epoch, as the end."""
-    end: str
+
+class Way(NamedTuple):
+    """How the spans of a pass are read."""
+
+    parse: Parse = json.loads
+    wants: Callable[[bytes], bool] = lambda _: True
+    """Whether a span of OTLP protobuf is read in full."""
+    pass_over: Callable[[Iterable[Times]], None] | None = None
+    """Told of those that are not; None: nobody wants to know of them."""
+
+
+IN_FULL = Way()
 
 
 class Skimmed(NamedTuple):
     """A document of which only a part was read."""
 
-    passed_over: Collection[PassedOver]
+    passed_over: Collection[Any]
+    """Spans with `trace_id`, `start` and `end`, the last two as text."""
     rest: object
     """The other spans that are asked for, as an OTLP document of their own; None where there are none."""
+
+    def times(self) -> Iterable[Times]:
+        """Of the spans that were passed over."""
+        return ((span.trace_id, decimal(span.start), decimal(span.end)) for span in self.passed_over)
 
 
 _NOTHING = Skimmed((), None)
@@ -56,8 +73,12 @@ class Skimmer:
         self._types = _types()
         self._all = self._alone = True
 
-    def first(self, line: bytes) -> object:
-        """A document, in full only the spans that failgraph wants to know more of. Raises as `json.loads` does."""
+    def first(self, pass_over: Callable[[Iterable[Times]], None]) -> Way:
+        """The first pass: in full only the spans that failgraph wants to know more of."""
+        return Way(self._parse, lambda span: _MARK in span or not span.startswith(_TAG), pass_over)
+
+    def _parse(self, line: bytes) -> object:
+        """A document, in full only what is asked for. Raises as `json.loads` does."""
         types = self._types
         if types is not None and not (b"\\" in line and _ESCAPED.search(line)):
             try:
@@ -82,8 +103,12 @@ class Skimmer:
         asked, document = types.part(line, lambda text: _MARK in text or (warned and _WARNINGS in text))
         return Skimmed(list(compress(spans, map(not_, asked))), document)
 
-    def second(self, trace_ids: Iterable[str]) -> Parse:
-        """Reads documents once more: only the spans of these traces, where the first pass could skim every document."""
+    def second(self, trace_ids: Collection[str]) -> Way:
+        """The second pass: only spans of these traces, as far as they are known without reading."""
+        binary = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
+        return Way(self._selecting(trace_ids), lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG))
+
+    def _selecting(self, trace_ids: Iterable[str]) -> Parse:
         types = self._types
         if types is None or not self._all:
             return json.loads
