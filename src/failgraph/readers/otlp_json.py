@@ -111,6 +111,7 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
         if isinstance(key, str) and (key.startswith(semconv.PREFIX) or key in others):
             value = _value(pair.get("value"))
             # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
+            key = semconv.NAMES.get(key, key)
             found[key] = array(value) if isinstance(value, str) and semconv.is_array(key) else value
     return found
 

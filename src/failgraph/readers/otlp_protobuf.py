@@ -250,7 +250,8 @@ def _span(span: Any, service: str, process: int) -> SpanRecord:
 
 def _attributes(pairs: Any, others: frozenset[bytes]) -> dict[str, Value]:
     """The attributes under our prefix, and those of `others`."""
-    return {_text(pair.key): _value(pair.value) for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others}
+    found = (pair for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others)
+    return {semconv.NAMES.get(key := _text(pair.key), key): _value(pair.value) for pair in found}
 
 
 def _value(value: Any) -> Value:
