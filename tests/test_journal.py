@@ -310,6 +310,13 @@ def test_a_directory_that_vanishes_is_made_again_or_counted(directory, tmp_path,
     assert len(caplog.messages) == 1
 
 
+def test_two_processes_that_make_the_directory_at_once(directory, monkeypatch):
+    """The one that is slower finds it made, and goes on."""
+    directory.mkdir()
+    monkeypatch.setattr(journal_files.os.path, "isdir", lambda _: False)
+    assert failgraph.record(event("a")).placement == "journal"
+
+
 def test_a_descriptor_that_somebody_closed_is_not_written_to(directory, tmp_path):
     """A daemon closes all it has: its number may be another file's by then."""
     failgraph.record(event("a"))
