@@ -282,6 +282,15 @@ def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
     assert jaeger_at(server.url) == (3, "failgraph: the file that SSL_CERT_FILE names cannot be read\n")
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 64, "xn--zz"])
+def test_a_name_that_no_machine_can_have_is_said(host, setting, capsys):
+    """One line, as for everything else; what Python raises for such a name is no OSError."""
+    setting("JAEGER_URL", f"http://{host}:1")
+    assert main(["list", "jaeger"]) == 3
+    said = f"failgraph: Jaeger at http://{host}:1 has a name that no machine can have; mend FAILGRAPH_JAEGER_URL\n"
+    assert capsys.readouterr() == ("", said)
+
+
 def test_nothing_is_asked_in_the_clear_off_loopback(jaeger_at, monkeypatch):
     """With something to send along, plain http to another machine is refused before any connection."""
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))

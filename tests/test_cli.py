@@ -328,6 +328,8 @@ def rollouts(tmp_path: Path) -> Path:
         (["--since", "90s"], "23"),
         (["--since", "1m"], "3"),
         (["--since", "2020-01-01"], "123"),
+        (["--since", "0999-12-31T00:00Z"], "123"),
+        (["--since", "999999w"], "123"),
         (["--since", "2020-01-01T00:00:00Z", "--kind", "kind-0"], "1"),
         (["--kind", "kind-0", "--kind", "kind-2"], "13"),
         (["--boundary", "agent"], "23"),
@@ -361,6 +363,14 @@ def test_filters_that_leave_nothing_say_what_there_is(run: Callable[..., Done], 
     unknown = run("list", rollouts, "--rollout", "r9\x1b[31m")
     assert (unknown.code, unknown.out) == (3, "")
     assert unknown.err.endswith(" holds no span of rollout r9\\x1b[31m\n")
+
+
+def test_a_time_is_taken_to_the_microsecond(run: Callable[..., Done], tmp_path: Path) -> None:
+    """A trace began at the time that it began at, and no microsecond later; also after half of a millisecond."""
+    began = span(1, None, seen(event("e"), 600_000), start=600_000, end=700_000)
+    file = write(tmp_path / "file", process(began))
+    assert run("list", file, "--since", "2023-11-14T22:13:20.000600Z").out != ""
+    assert run("list", file, "--since", "2023-11-14T22:13:20.000601Z").out == ""
 
 
 @pytest.mark.parametrize(

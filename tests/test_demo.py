@@ -429,6 +429,31 @@ def test_spans_that_an_endpoint_refuses_are_said(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
+    """A process may end while its exporter still tries: what is noted holds from before the try until it has worked."""
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+    from failgraph.demo.child import _Noting
+
+    note = tmp_path / "model.refused"
+    seen = []
+
+    class OneByOne(SpanExporter):
+        def export(self, spans):
+            seen.append(note.exists())
+            if spans == ["raises"]:
+                raise ConnectionError
+            return spans[0]
+
+    noting = _Noting(OneByOne(), str(note))
+    noting.export([SpanExportResult.SUCCESS])
+    assert (seen, note.exists()) == ([True], False)
+    with pytest.raises(ConnectionError):
+        noting.export(["raises"])
+    noting.export([SpanExportResult.SUCCESS])
+    assert note.exists()
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -6,8 +6,10 @@ import io
 import json
 import os
 import re
+import site
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -16,6 +18,7 @@ from failgraph.doctor import checks
 from failgraph.doctor.difference import of_reports
 from failgraph.doctor.marked import marked
 from failgraph.errors import SourceError
+from failgraph.exporting import target
 from failgraph.readers import Reading, read_parts
 from failgraph.settings import current
 from failgraph.settings.names import NAMES
@@ -173,6 +176,8 @@ def test_a_protocol_that_the_command_would_not_take_is_said(environ):
         "sends gRPC where no protocol is named" in text
         for text in found(checks(here, None, None), "endpoint", "problem")
     )
+    named = found(checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}, None, None), "endpoint", "problem")
+    assert not any("sends gRPC" in text for text in named)
 
 
 def test_switched_off_is_a_problem(environ):
@@ -181,6 +186,29 @@ def test_switched_off_is_a_problem(environ):
         seen = list(checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false")), None, None))
     assert found(seen, "attachment", "problem") == ["FAILGRAPH_ENABLED=false: nothing is attached and nothing recorded"]
     assert found(seen, "round trip", "problem") == ["nothing was recorded; the settings above say why"]
+
+
+@pytest.mark.parametrize("names", ["failgraph", "requests , failgraph", "*"])
+def test_left_out_by_name_it_is_not_attached(environ, names):
+    """What opentelemetry-instrument leaves out is not attached by it; FAILGRAPH_ENABLED=true does not mind."""
+    here = environ(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=names)
+    (said,) = found(checks(here, None, None), "attachment", "problem")
+    assert "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS leaves failgraph out" in said
+    assert found(checks({**here, "FAILGRAPH_ENABLED": "true"}, None, None), "attachment", "problem") == []
+
+
+def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
+    """Most virtual environments do not look into the user's own site-packages."""
+    from failgraph.doctor.attached import _start_up_file
+
+    (tmp_path / "failgraph.pth").touch()
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: "/none")
+    monkeypatch.setattr(site, "getsitepackages", list)
+    monkeypatch.setattr(site, "getusersitepackages", lambda: str(tmp_path))
+    monkeypatch.setattr(site, "ENABLE_USER_SITE", True)
+    assert _start_up_file().state == "ok"
+    monkeypatch.setattr(site, "ENABLE_USER_SITE", False)
+    assert _start_up_file().state == "problem"
 
 
 def test_every_setting_is_there_with_its_source_and_no_secret(environ):
@@ -200,14 +228,113 @@ def test_every_setting_is_there_with_its_source_and_no_secret(environ):
         ("OTEL_SDK_DISABLED", "true", "problem"),
         ("OTEL_TRACES_EXPORTER", "none", "problem"),
         ("OTEL_TRACES_SAMPLER", "always_off", "problem"),
-        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio", "note"),
+        ("OTEL_TRACES_SAMPLER", " ALWAYS_OFF ", "problem"),
+        ("OTEL_TRACES_SAMPLER", "jaeger_remote", "note"),
+        ("OTEL_TRACES_EXPORTER", "console,zipkin", "note"),
+        ("OTEL_CONFIG_FILE", "/none.yaml", "problem"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "sesame", "problem"),
         ("FAILGRAPH_LINKS", "sideways", "problem"),
         ("FAILGRAPH_REDACT_WITH", "no function", "problem"),
+        ("FAILGRAPH_REDACT_WITH", "no_such_module:function", "problem"),
     ],
 )
 def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
     """What makes failures vanish, or cannot be used, is a problem or a note that begins with its variable."""
     assert any(text.startswith(name) for text in found(checks(environ(**{name: value}), None, None), "settings", state))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "argument", "states"),
+    [
+        ("Always_On", "", set()),
+        ("parentbased_always_on", "", set()),
+        ("traceidratio", "", set()),
+        ("traceidratio", "1.0", set()),
+        ("traceidratio", "many", set()),
+        ("parentbased_traceidratio", "0.5", {"note"}),
+        ("parentbased_traceidratio", "0", {"problem"}),
+    ],
+)
+def test_a_sampler_is_said_where_it_leaves_traces_out(environ, sampler, argument, states):
+    """One that keeps every trace is no note, one that keeps none a problem, however it is written."""
+    here = environ(OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=argument)
+    said = [check for check in checks(here, None, None) if check.text.startswith("OTEL_TRACES_SAMPLER=")]
+    assert {check.state for check in said} == states
+
+
+def test_what_a_configuration_file_says_is_not_taken_for_looked_at(environ, tmp_path):
+    """With one the note says that its sampler, limits and exporters are not those that were looked at."""
+    (tmp_path / "otel.yaml").touch()
+    (said,) = found(checks(environ(OTEL_CONFIG_FILE=str(tmp_path / "otel.yaml")), None, None), "settings", "note")
+    assert "exporters that stand there are not looked at" in said
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64, "xn--zz"])
+def test_a_name_that_no_machine_can_have_takes_no_connection(environ, host):
+    """It is said as a closed port is; what Python raises for such a name is no OSError."""
+    seen = list(checks(environ(OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{host}:4317"), None, None))
+    assert "takes no connection" in found(seen, "endpoint", "problem")[0]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "protocol", "address"),
+    [
+        ("http://there", "grpc", "there:443"),
+        ("there", "grpc", "there:443"),
+        ("http://there", "http/protobuf", "there:80"),
+        ("https://there", "http/protobuf", "there:443"),
+        ("", "grpc", "localhost:4317"),
+        ("", "http/protobuf", "localhost:4318"),
+    ],
+)
+def test_the_port_is_the_one_that_the_exporter_takes(endpoint, protocol, address):
+    """Where the endpoint names none: gRPC takes 443 for any name, HTTP that of the scheme."""
+    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
+    assert target(environ).address == address
+
+
+def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
+    """A Collector writes a moment after it has answered: until then its file has no trace, which is no problem yet."""
+    from failgraph.cli.doctor import _ask
+
+    file = tmp_path / "traces.bin"
+    file.touch()
+    with Receiver() as receiver:
+
+        def later(trace_id):
+            reading = ask(trace_id)
+            file.write_bytes(receiver.text())
+            return reading
+
+        name, ask = _ask(str(file))
+        seen = list(checks(environ(**sends_to(receiver)), name, later))
+    assert found(seen, "round trip", "problem") == []
+    assert found(seen, "round trip", "ok")[-1] == f"nothing was lost between the exporter and {file}"
+
+
+def test_what_the_backend_is_called_holds_no_more_than_its_address():
+    """Neither a query, which may be a token, nor what moves a terminal's cursor is in any check."""
+    from failgraph.cli.doctor import _ask
+
+    assert _ask("http://127.0.0.1:1/jaeger?token=sesame#sesame")[0] == "http://127.0.0.1:1/jaeger"
+    assert _ask("./\x1b[31mfile")[0] == "./\\x1b[31mfile"
+
+
+def test_a_limit_that_is_no_number_is_said(environ):
+    """The SDK then makes no provider, here as in the program: its words are the problem."""
+    with Receiver() as receiver:
+        here = environ(**sends_to(receiver, OTEL_SPAN_EVENT_COUNT_LIMIT="many"))
+        (said,) = found(checks(here, None, None), "round trip", "problem")
+    assert said.startswith("OpenTelemetry's SDK does not start: OTEL_SPAN_EVENT_COUNT_LIMIT must be")
+
+
+def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):
+    """OpenTelemetry logs such a header as it is; while doctor sends, nothing of that is printed."""
+    with Receiver() as receiver:
+        here = environ(**sends_to(receiver, OTEL_EXPORTER_OTLP_HEADERS="authorization:sesame"))
+        seen = list(checks(here, None, None))
+    assert found(seen, "settings", "problem")[0].startswith("OTEL_EXPORTER_OTLP_HEADERS: header 1 is not of the form")
+    assert "sesame" not in repr(seen) + caplog.text
 
 
 def test_what_is_installed_is_attached_to_and_nothing_stays_attached(environ):

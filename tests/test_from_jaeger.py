@@ -197,6 +197,21 @@ def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
     )
 
 
+def test_a_time_before_there_were_traces_is_all_of_them(fleet, run):
+    """However long ago: no API is asked for a time that it cannot write."""
+    asked = ("list", "jaeger", "--limit", "3", "--since")
+    wanted = run(fleet, *asked, "1h")
+    assert len(wanted[1]) == 3
+    assert run(fleet, *asked, "999999w") == wanted
+
+
+def test_a_share_of_some_of_the_failures_is_not_made_up(fleet, run):
+    """Where the limit leaves traces with failures out, what those cost is unknown, and so is the share."""
+    _, rows, err = run(fleet, "top", "jaeger", "--since", "1h", "--limit", "3")
+    assert {row["time_lost_ratio"] for row in rows} == {None}
+    assert err == "failgraph: looked at the newest 3 of more traces; --limit sets how many\n"
+
+
 def test_a_rollout_that_is_not_there(fleet, run):
     """It is said where was looked."""
     said = "failgraph: jaeger holds no span of rollout none; looked at the last hour; --since sets from when on\n"

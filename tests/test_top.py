@@ -10,7 +10,7 @@ from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.readers.query import Query
 from failgraph.view import plain, top_lines, top_rows
-from otlp_file import SERVER, TRACE, event, process, reported, seen, span, write
+from otlp_file import SECOND, SERVER, TRACE, event, process, reported, seen, span, write
 
 OTHER, CLEAN = "b" * 32, "c" * 32
 BROKEN = {"status": {"code": 2}}
@@ -117,6 +117,24 @@ def test_the_command_prints_a_table_and_the_same_as_json(tmp_path, capsys):
     assert list(row) == [*KEYS, *TIMES]
     assert [row[key] for key in KEYS] == ["agent", "run_failed", "gym", 2, 0, 0]
     assert [other[key] for key in TIMES] == [80, 0.4, 10]
+
+
+def test_the_share_is_of_the_time_that_was_asked_for(tmp_path, capsys):
+    """With --since only of what began since then, also without failures; where --limit leaves failures out, unknown."""
+    late = process(
+        span(1, None, seen(event("late"), 5 * SECOND), start=5 * SECOND, end=6 * SECOND, trace=OTHER, **BROKEN),
+        span(9, None, start=5 * SECOND, end=8 * SECOND, trace=CLEAN),
+    )
+    early = process(span(1, None, seen(event("early"), 1), end=SECOND, **BROKEN))
+
+    def shares(*options):
+        assert main(["top", str(write(tmp_path / "file", early, late)), "--json", *options]) == 0
+        return [json.loads(line)["time_lost_ratio"] for line in capsys.readouterr().out.splitlines()]
+
+    assert shares() == [0.4]
+    assert shares("--since", "2023-11-14T22:13:22Z") == [0.25]
+    assert shares("--limit", "2") == [0.4]
+    assert shares("--limit", "1") == [None]
 
 
 def test_a_hostile_kind_and_service_are_neutral(tmp_path):

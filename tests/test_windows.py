@@ -56,3 +56,15 @@ def test_an_answer_that_is_never_short_ends():
 
     assert newest(search, 0, 1 << 20, 1, 1 << 10) == Found(["a"], more=True, crowded=True)
     assert len(asked) == 11
+
+
+def test_a_backend_that_pays_no_heed_to_windows_is_not_asked_for_ever():
+    """One whose every answer is full, and the same: the search ends, and says that there may be more."""
+    asked = []
+
+    def search(*window):
+        asked.append(window)
+        return Page({"a": 1, "b": 2}, full=True)
+
+    assert newest(search, 0, 1 << 42, 100, 1) == Found(["b", "a"], more=True, crowded=True)
+    assert len(asked) < 2000

@@ -5,6 +5,7 @@ https://opentelemetry.io/docs/specs/otel/protocol/exporter/: the variables for t
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -18,8 +19,11 @@ ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_EN
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 GRPC: Final = "grpc"
 HTTP: Final = "http/protobuf"
+_EXPORTERS: Final = {"otlp_proto_grpc": GRPC, "otlp_proto_http": HTTP}
+"""Names in `OTEL_TRACES_EXPORTER` that say which protocol is meant."""
 HTTP_PORT: Final = 4318
 """Where HTTP is understood without a variable that says so."""
+_CONNECT_S = 3.0
 
 
 class Target(NamedTuple):
@@ -55,7 +59,9 @@ def target(environ: Mapping[str, str]) -> Target:
         raise ConfigError([f"{named_by} is no address such as http://localhost:4317"])
     if protocol is None:
         protocol = HTTP if port == HTTP_PORT else GRPC
-    standard = (HTTP_PORT if protocol == HTTP else 4317) if not value else 443 if url.scheme == "https" else 80
+    # gRPC takes 443 where nobody says a port, whatever stands before the name.
+    given = 443 if url.scheme == "https" or protocol == GRPC else 80
+    standard = given if value else HTTP_PORT if protocol == HTTP else 4317
     return Target(protocol, host, port or standard, named_by)
 
 
@@ -65,7 +71,16 @@ def protocol_of(environ: Mapping[str, str]) -> str | None:
     protocol = environ[chosen_by].strip() if chosen_by else None
     if protocol not in (None, GRPC, HTTP):
         raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
-    return protocol
+    return protocol or _EXPORTERS.get(environ.get("OTEL_TRACES_EXPORTER", "").strip())
+
+
+def listens(where: Target) -> bool:
+    """Whether somebody takes connections there."""
+    try:
+        socket.create_connection((where.host, where.port), _CONNECT_S).close()
+    except (OSError, UnicodeError):  # the latter of a name that no machine can have
+        return False
+    return True
 
 
 def exporter(where: Target) -> SpanExporter:

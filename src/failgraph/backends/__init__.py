@@ -59,7 +59,7 @@ def read_backend(
     """The trace of `address`, or the newest ones that may match `query`; and in sentences what was not looked at.
 
     With `every` the durations are those of all traces since then, those without failures too; none where they are too
-    many, and that is said.
+    many, or not all that have failures were looked at, and that is said.
 
     What `more` holds beside, a journal, is put together with what the backend has of the same traces, and shows traces
     that a search would not find.
@@ -90,7 +90,9 @@ def read_backend(
                 _fetch(others, backend, kept, None)
                 reading = _read(address, place, kept, more)
             reading = only(reading, shown)
-            if every and address.trace_id is None:
+            if every and found.more:
+                reading = reading._replace(durations={})
+            elif every and address.trace_id is None:
                 reading, notes = _with_every(reading, notes, query, backend)
     except OSError as error:
         raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None
@@ -107,6 +109,8 @@ def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Fou
         notes.append(f"looked at the newest {len(found.trace_ids)} of more traces; --limit sets how many")
     if query.since_unix_nano is None:
         notes.append("looked at the last hour; --since sets from when on")
+    if not found.trace_ids and isinstance(backend, Tempo):
+        notes.append("Tempo's search finds a trace only some seconds after it has arrived")
     return found, tuple(notes)
 
 

@@ -58,10 +58,11 @@ def address_of(source: str, settings: Settings, exists: Callable[[str], bool]) -
         if source == kind:
             return Address(kind, configured(kind, settings))
     if "://" in source:
-        return _address(source, settings)
-    if "/" in source:
+        return _address(source.strip(), settings)
+    is_place = _PLACE.fullmatch(source)
+    if "/" in source and not is_place:
         return None  # a path; the reader says what is wrong with it
-    meant = f"did you mean http://{source}?" if _PLACE.fullmatch(source) else _SOURCES
+    meant = f"did you mean http://{source}?" if is_place else _SOURCES
     raise SourceError(f"{said(source) or 'an empty text'} is no file that is there; {meant}")
 
 

@@ -148,6 +148,8 @@ class Client:
             raise self.place.error("breaks off its answer, or does not speak HTTP; ask again") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.place.error(f"cannot be asked ({type(error).__name__})") from None
+        except UnicodeError:
+            raise self.place.error(f"has a name that no machine can have; mend {self.place.url_setting}") from None
         except body.OverlongError:
             raise refusals.too_large(self.place, self._limits.bytes) from None
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_MOST_SEARCHES: Final = 1000
+"""Windows that are searched, besides one for each trace that is wanted; a backend may pay no heed to them."""
 
 
 class Page(NamedTuple):
@@ -35,12 +38,14 @@ def newest(search: Callable[[int, int], Page], since: int, until: int, limit: in
     """The newest `limit` traces between two times in ns, newest windows first.
 
     A window whose answer is full is searched again in two halves, down to `smallest` ns; so nothing is passed over
-    whatever the order of the answers.
+    whatever the order of the answers. It ends also where each answer is full.
     """
     pending = [(since, until)]
     starts: dict[str, int] = {}
     crowded = False
-    while pending and len(starts) < limit:
+    for _ in range(_MOST_SEARCHES + limit):
+        if not pending or len(starts) >= limit:
+            break
         start, end = pending.pop()
         page = search(start, end)
         if page.full and end - start > smallest:

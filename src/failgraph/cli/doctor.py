@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 from failgraph.backends import address_of, read_backend
 from failgraph.cli.codes import DONE, FINDING
 from failgraph.cli.output import print_lines
+from failgraph.cli.source import called
 from failgraph.diagnostics import logger
+from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
 from failgraph.readers.query import Query
 from failgraph.settings import current
+from failgraph.view import neutral
 from failgraph.view.picture import Line, Part
 
 if TYPE_CHECKING:
@@ -29,13 +32,13 @@ def doctor(arguments: argparse.Namespace) -> int:
     """Look at everything, and say it as it is found. Raises SourceError where the backend's name is none."""
     from failgraph.doctor import checks  # which brings OpenTelemetry's SDK along
 
-    ask = None if arguments.source is None else _ask(arguments.source)
-    states = set()
     # What failgraph would log is among the checks.
     logger.addHandler(logging.NullHandler())
+    backend, ask = (None, None) if arguments.source is None else _ask(arguments.source)
+    states = set()
 
     def seen() -> Iterator[Check]:
-        for check in checks(os.environ, arguments.source, ask):
+        for check in checks(os.environ, backend, ask):
             states.add(check.state)
             yield check
             sys.stdout.flush()
@@ -57,13 +60,23 @@ def _lines(found: Iterator[Check]) -> Iterator[Line]:
         yield [Part(f"  {check.state:<9}", _ROLES[check.state]), Part(check.text)]
 
 
-def _ask(source: str) -> Ask:
-    """What reads a trace back from `source`, which may also be the file that a Collector writes."""
+def _ask(source: str) -> tuple[str, Ask]:
+    """What messages call `source`, which may also be a file that a Collector writes, and what reads a trace from it."""
     address = address_of(source, current(), os.path.exists)
 
     def ask(trace_id: str) -> Reading:
         if address is None:
-            return read(source)
+            return _so_far(source)
         return read_backend(address._replace(trace_id=trace_id), Query(), current())[0]
 
-    return ask
+    return neutral(called(source, address)), ask
+
+
+def _so_far(path: str) -> Reading:
+    """What a file holds; that it has no trace, or only a beginning of one, is no error while somebody may write it."""
+    try:
+        return read(path)
+    except SourceError:
+        if not os.path.isfile(path):
+            raise
+    return Reading([], {}, {}, ())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from failgraph.cli.codes import DONE, FINDING
 from failgraph.cli.filters import query_of
 from failgraph.cli.output import LIST, SHOW, Output, draw, print_lines, say
 from failgraph.cli.source import Source, count_of, read_source
 from failgraph.errors import SourceError
-from failgraph.readers import Trace
+from failgraph.readers import Reading, Trace
 from failgraph.readers.query import Query
 from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
 
@@ -39,13 +39,20 @@ def top(arguments: argparse.Namespace) -> int:
     query = query_of(arguments)
     source = read_source(arguments.source, query, journal=arguments.journal, every=True)
     traces = _chosen(source, query)
-    rows = top_rows(traces, query, source.reading.durations)
+    rows = top_rows(traces, query, _durations(source.reading, query, traces))
     if arguments.json:
         for row in rows:
             print(json.dumps(top_row(row)))
     else:
         print_lines(top_lines(rows))
     return _close(arguments, source, traces)
+
+
+def _durations(reading: Reading, query: Query, chosen: Sequence[Trace]) -> Mapping[str, int | None]:
+    """Of all traces of the time that is asked for; none where others than those `chosen` would count too."""
+    if len(chosen) < sum(map(query.matches, reading.traces)):
+        return {}
+    return {key: length for key, length in reading.durations.items() if query.is_since(reading.starts.get(key, 0))}
 
 
 def _chosen(source: Source, query: Query) -> list[Trace]:

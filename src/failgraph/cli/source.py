@@ -45,14 +45,15 @@ def read_source(
     Raises SourceError where it cannot be read, or does not hold that trace.
     """
     address = address_of(given, current(), os.path.exists)
+    name = called(given, address)
+    trace_id = trace_id if trace_id is None else trace_id.strip()
     if trace_id is not None and not _TRACE_ID.fullmatch(trace_id):
-        name = given if address is None else _name(given, address)
         what = trace_id or "an empty text"
         raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some")
     if journal is None:
         journal = current().journal if os.path.exists(current().journal or "") else None
     if address is not None:
-        return _read_backend(_name(given, address), address, query, trace_id, journal, every=every)
+        return _read_backend(name, address, query, trace_id, journal, every=every)
     with progress() as told:
         reading = read(given, told, journal)
     return Source(given, reading, trace_id=None if trace_id is None else _the_trace(given, reading, trace_id.lower()))
@@ -75,8 +76,9 @@ def _read_backend(
     return Source(name, reading, notes, wanted)
 
 
-def _name(given: str, address: Address) -> str:
-    return given if given == address.kind else shown(address.base)
+def called(given: str, address: Address | None) -> str:
+    """What messages call a source: an address without what it holds besides."""
+    return given if address is None or given == address.kind else shown(address.base)
 
 
 def _the_trace(name: str, reading: Reading, wanted: str) -> str:

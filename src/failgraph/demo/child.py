@@ -55,18 +55,22 @@ def begin(service: str) -> None:
 
 
 class _Noting(SpanExporter):
-    """An exporter that notes in a file how many spans did not arrive."""
+    """An exporter whose file is there as long as spans have not arrived; a process may end while it still tries."""
 
     def __init__(self, exporter: SpanExporter, path: str) -> None:
         self._exporter = exporter
         self._path = path
+        self._missing = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Export, and note it where that fails."""
+        """Export, and note that these have not arrived until they have."""
+        self._missing += 1
+        open(self._path, "a").close()
         result = self._exporter.export(spans)
-        if result is not SpanExportResult.SUCCESS:
-            with open(self._path, "a") as file:
-                file.write(f"{len(spans)}\n")
+        if result is SpanExportResult.SUCCESS:
+            self._missing -= 1
+        if not self._missing:
+            os.unlink(self._path)
         return result
 
     def shutdown(self) -> None:

@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,10 +14,11 @@ from importlib.util import find_spec
 
 from failgraph.demo.fleet import COLLECTOR, SERVERS, fleet
 from failgraph.demo.rollouts import ROLLOUTS
-from failgraph.exporting import ENDPOINTS, PROTOCOLS, Target, target
+from failgraph.exporting import ENDPOINTS, PROTOCOLS, Target, listens, target
 from failgraph.readers import Trace, read, spans
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
+from failgraph.view import neutral
 from failgraph.view.pages import grafana_page, jaeger_page
 from failgraph.view.picture import duration
 
@@ -32,7 +32,6 @@ _NEEDED = (
 )
 _MOST_S = 60.0
 """How long all rollouts may take, with the start of the fleet."""
-_CONNECT_S = 3.0
 
 
 def check() -> None:
@@ -48,7 +47,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
         print("failgraph: OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo", file=sys.stderr)
         return 2
     endpoint = _endpoint()
-    if endpoint is not None and not _listens(endpoint):
+    if endpoint is not None and not listens(endpoint):
         print(f"failgraph: nothing listens at {endpoint.address}, which {endpoint.named_by} names", file=sys.stderr)
         return 2
     path = os.path.join(".", out) if out else _temporary()
@@ -58,7 +57,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
             if file.tell():
                 raise FileExistsError(errno.EEXIST, "it is there already; name a new file")
     except OSError as error:
-        print(f"failgraph: {path} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"failgraph: {neutral(path)} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     kept = done = False
     # Its end is then as orderly as by Ctrl-C.
@@ -81,14 +80,6 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
 def _endpoint() -> Target | None:
     """Where the environment sends traces; None where it names no endpoint. Raises ConfigError."""
     return target(os.environ) if any(os.environ.get(name, "").strip() for name in ENDPOINTS) else None
-
-
-def _listens(endpoint: Target) -> bool:
-    try:
-        socket.create_connection((endpoint.host, endpoint.port), _CONNECT_S).close()
-    except OSError:
-        return False
-    return True
 
 
 def _temporary() -> str:

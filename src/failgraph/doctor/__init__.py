@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from failgraph.doctor.attached import attached
 from failgraph.doctor.check import Check
 from failgraph.doctor.configured import configured
-from failgraph.doctor.endpoint import connects, endpoint
+from failgraph.doctor.endpoint import endpoint
 from failgraph.doctor.journal import journal
 from failgraph.doctor.sending import Ask, round_trip
 from failgraph.errors import ConfigError
-from failgraph.exporting import target
+from failgraph.exporting import listens, target
 from failgraph.settings import from_env
 
 __all__ = ["Ask", "Check", "checks"]
@@ -22,13 +22,13 @@ def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> 
     yield from configured(environ)
     settings = from_env(environ)[0]
     yield from journal(settings)
-    yield from attached(settings)
+    yield from attached(settings, environ)
     try:
         where = target(environ)
     except ConfigError as error:
         yield from (Check("endpoint", "problem", problem) for problem in error.problems)
         return
-    listening = connects(where)
-    yield from endpoint(where, listening=listening)
+    listening = listens(where)
+    yield from endpoint(where, environ, listening=listening)
     if listening:
         yield from round_trip(where, backend, ask)

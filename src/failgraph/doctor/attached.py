@@ -6,7 +6,7 @@ import importlib
 import os
 import site
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points, packages_distributions, version
 from importlib.util import find_spec
 
@@ -19,11 +19,12 @@ from failgraph.view import neutral
 
 PART = "attachment"
 _START_UP_FILE = "failgraph.pth"
+_EXCLUDED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 
 
-def attached(settings: Settings) -> Iterator[Check]:
+def attached(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     """The ways in, then each package that has hooks, with what of it could not be hooked."""
-    yield _way(settings)
+    yield _way(settings, environ.get(_EXCLUDED, ""))
     yield _start_up_file()
     if not list(entry_points(group="opentelemetry_instrumentor", name="failgraph")):
         yield Check(PART, "problem", "no entry point: opentelemetry-instrument does not see failgraph; install it here")
@@ -31,16 +32,21 @@ def attached(settings: Settings) -> Iterator[Check]:
         yield from _targets()
 
 
-def _way(settings: Settings) -> Check:
+def _way(settings: Settings, excluded: str) -> Check:
     if settings.enabled is False:
         return Check(PART, "problem", f"{ENABLED}=false: nothing is attached and nothing recorded")
     if settings.enabled:
         return Check(PART, "ok", f"{ENABLED}=true: every Python process with this environment attaches itself")
+    if not {"failgraph", "*"}.isdisjoint(name.strip() for name in excluded.split(",")):
+        text = f"{ENABLED} is unset, and {_EXCLUDED} leaves failgraph out: attached under failgraph run only"
+        return Check(PART, "problem", text)
     return Check(PART, "ok", f"{ENABLED} is unset: attached under opentelemetry-instrument and failgraph run only")
 
 
 def _start_up_file() -> Check:
-    folders = {sysconfig.get_path("purelib"), *site.getsitepackages(), site.getusersitepackages()}
+    folders = {sysconfig.get_path("purelib"), *site.getsitepackages()}
+    if site.ENABLE_USER_SITE:  # not in most virtual environments
+        folders.add(site.getusersitepackages())
     if any(os.path.exists(os.path.join(folder, _START_UP_FILE)) for folder in folders):
         return Check(PART, "ok", f"start-up file: {_START_UP_FILE} is where this Python looks for it")
     text = f"no {_START_UP_FILE} where this Python looks for it: {ENABLED}=true alone does nothing here; pip install it"

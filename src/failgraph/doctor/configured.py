@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 
 from failgraph.doctor.check import Check
+from failgraph.redaction import missing_function
 from failgraph.settings import Settings, from_env
 from failgraph.settings.names import (
     JAEGER_HEADERS,
@@ -15,6 +17,7 @@ from failgraph.settings.names import (
     REDACT_PATTERNS,
     TEMPO_HEADERS,
 )
+from failgraph.settings.values import headers
 from failgraph.view import neutral
 
 PART = "settings"
@@ -34,12 +37,12 @@ def configured(environ: Mapping[str, str]) -> Iterator[Check]:
     settings, problems = from_env(environ)
     if settings.redact_fault is not None:
         problems.append(f"{settings.redact_fault}; until it is mended every text is hidden")
+    elif (missing := missing_function()) is not None:
+        problems.append(f"{missing} Until it is there every text is hidden")
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name in NAMES:
         yield Check(PART, "ok", f"{name}={_value(settings, name)} ({_source(environ, name)})")
-    if environ.get("OTEL_CONFIG_FILE"):
-        text = "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent"
-        yield Check(PART, "note", text)
+    yield from _configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
     yield from _opentelemetry(environ)
 
 
@@ -59,16 +62,47 @@ def _value(settings: Settings, name: str) -> str:
     return "unset" if value is None else neutral(str(getattr(value, "value", value)))
 
 
+def _configuration_file(path: str) -> Iterator[Check]:
+    if path and not os.path.isfile(path):
+        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={neutral(path)} is no file")
+    elif path:
+        text = (
+            "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent;"
+            " the sampler, limits and exporters that stand there are not looked at: below are those of the environment"
+        )
+        yield Check(PART, "note", text)
+
+
 def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
     said = {name: neutral(environ[name].strip(), 80) for name in environ if name.startswith("OTEL_")}
     if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
         yield Check(PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures")
-    if said.get("OTEL_TRACES_EXPORTER", "").lower() == "none":
+    exporters = said.get("OTEL_TRACES_EXPORTER", "")
+    if exporters.lower() == "none":
         yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
+    elif exporters and "otlp" not in exporters:
+        text = f"OTEL_TRACES_EXPORTER={exporters}: a provider that OpenTelemetry makes sends to no OTLP endpoint"
+        yield Check(PART, "note", text)
     sampler = said.get("OTEL_TRACES_SAMPLER", "")
-    if sampler and not sampler.endswith("always_on"):
+    share = _sampled(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
+    if share != 1:
         text = f"OTEL_TRACES_SAMPLER={sampler}: what fails in a trace that is not sampled is in no trace"
-        yield Check(PART, "problem" if sampler.endswith("always_off") else "note", text)
+        yield Check(PART, "problem" if share == 0 else "note", text)
+    problems: list[str] = []
+    for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"):
+        headers(name, environ.get(name, ""), problems)
+    yield from (Check(PART, "problem", problem) for problem in problems)
     for name, what in _DROPPING.items():
         if said.get(name):
             yield Check(PART, "note", f"{name}={said[name]}: {what}")
+
+
+def _sampled(sampler: str, argument: str) -> float | None:
+    """The share of new traces that a sampler of the SDK keeps; None of one that it does not bring along."""
+    kind = sampler.removeprefix("parentbased_")
+    if kind != "traceidratio":
+        return {"": 1.0, "always_on": 1.0, "always_off": 0.0}.get(kind)
+    try:
+        return float(argument or 1)
+    except ValueError:
+        return 1.0  # as the SDK takes it

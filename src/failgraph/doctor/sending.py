@@ -31,7 +31,11 @@ Ask = Callable[[str], Reading]
 
 def round_trip(where: Target, backend: str | None, ask: Ask | None) -> Iterator[Check]:
     """Send the graph, ask `backend` for it where there is one, and say what each part of the way has changed."""
-    graph = marked()
+    try:
+        graph = marked()
+    except ValueError as error:  # of the SDK, for a limit that is no number
+        yield Check(PART, "problem", shown(f"OpenTelemetry's SDK does not start: {error}", 500))
+        return
     if graph.trace is None:
         yield Check(PART, "problem", "nothing was recorded; the settings above say why")
         return
@@ -67,7 +71,7 @@ def _part(where: str, lost: Sequence[str]) -> Iterator[Check]:
 def _export(where: Target, spans: Sequence[ReadableSpan]) -> str | None:
     """Export once; what the exporter says where that fails. It may try again for longer than anybody wants to wait."""
     done: list[str | None] = []
-    with _heard("opentelemetry.exporter") as lines:
+    with _heard() as lines:
 
         def work() -> None:
             try:
@@ -84,12 +88,13 @@ def _export(where: Target, spans: Sequence[ReadableSpan]) -> str | None:
 
 
 @contextmanager
-def _heard(name: str) -> Iterator[list[str]]:
-    """What a logger says meanwhile, instead of what it would print."""
+def _heard() -> Iterator[list[str]]:
+    """What exporters say meanwhile; nothing of OpenTelemetry's is printed, which shows headers that it cannot read."""
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger(name)
+    handler.addFilter(logging.Filter("opentelemetry.exporter"))
+    logger = logging.getLogger("opentelemetry")
     before, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
@@ -57,6 +58,8 @@ class Reading(NamedTuple):
     """What of the source could not be read at all."""
     rows: int = 0
     """How many rows saved by Gym it has."""
+    starts: Mapping[str, int] = MappingProxyType({})
+    """Of all traces, in ns since the epoch; 0 where unknown."""
 
     @property
     def trace_ids(self) -> frozenset[str]:
@@ -141,7 +144,7 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     partial = {trace_id: words for found in founds for trace_id, words in found.partial.items()}
     traces = traces_of({key: value for key, value in kept.items() if value}, partial)
     rows = sum(found.rows for found in founds)
-    return Reading(traces, every.durations(), every.rollouts, tuple(losses), rows)
+    return Reading(traces, every.durations(), every.rollouts, tuple(losses), rows, every.starts())
 
 
 class _Every:
@@ -178,6 +181,10 @@ class _Every:
                 times[0] = start
             if end > times[1]:
                 times[1] = end
+
+    def starts(self) -> dict[str, int]:
+        """By trace id, in ns since the epoch; 0 where no span says one."""
+        return {key: start for key, (start, _) in self._times.items()}
 
     def durations(self) -> dict[str, int | None]:
         """By trace id, in ns; None where no span says a start, or none has ended."""

@@ -25,11 +25,15 @@ class Query:
 
     def matches(self, trace: Trace) -> bool:
         """Whether it is a trace of that time and rollout, and one of its failures is what is asked for."""
-        if self.since_unix_nano is not None and 0 < trace.start_unix_nano < self.since_unix_nano:
+        if not self.is_since(trace.start_unix_nano):
             return False
         if self.rollout_id is not None and self.rollout_id not in trace.rollout_ids:
             return False
         return any(self.asks_for(trace, failure) for failure in trace.failures.values())
+
+    def is_since(self, start_unix_nano: int) -> bool:
+        """Whether a trace that begins at this time, 0 where unknown, is of the time that is asked for."""
+        return self.since_unix_nano is None or not 0 < start_unix_nano < self.since_unix_nano
 
     def asks_for(self, trace: Trace, failure: FailureRecord) -> bool:
         """Whether a failure has the kind, the boundary and the service."""
