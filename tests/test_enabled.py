@@ -248,6 +248,16 @@ def test_programmatic_auto_instrumentation(receiver, ways, extra):
 
 
 @needs_auto
+def test_auto_instrumentation_from_a_sitecustomize_of_the_users(receiver, tmp_path):
+    """Where no start-up file is processed, as on `PYTHONPATH`, `start()` is called from there, and starts it too."""
+    late = "FAILGRAPH_ENABLED='true', FAILGRAPH_AUTO_INSTRUMENT='true'"  # so that the start-up file does nothing
+    script = f"import os\nos.environ.update({late})\nfrom failgraph.instrumentation.startup import start\nstart()\n"
+    (tmp_path / "sitecustomize.py").write_text(script)
+    found, _ = run(receiver, traced("fail"), {"PYTHONPATH": f"{tmp_path}{os.pathsep}{APPS}"})
+    check(receiver, found)
+
+
+@needs_auto
 @pytest.mark.parametrize("auto", [{}, {"FAILGRAPH_AUTO_INSTRUMENT": "true"}], ids=str)
 def test_start_up_file_and_command_together(receiver, auto):
     """Two ways at once are one: one processor, and no word of it."""

@@ -98,11 +98,13 @@ CASES = {
     ),
     "sandbox-timeout": Case(agent_row("x", rs_fault="sandbox-timeout"), [], ["sandbox sandbox:timeout - -"]),
     "sandbox-oom": Case(agent_row("x", rs_fault="sandbox-oom"), [], ["sandbox provider_oom_killed - -"]),
+    "sandbox-pty": Case(agent_row("x", rs_fault="sandbox-pty"), [], ["sandbox sandbox:timeout - -"]),
     "handled": Case(env_row("h", fault="handled"), ["environment provider_quota_exhausted seed -"], []),
     "unhandled": Case(env_row("u", fault="unhandled"), ["environment environment_server_failed - -"], []),
     "deadline": Case(env_row("d", fault="deadline"), ["environment environment_server_failed - -"], []),
     "returned": Case(env_row("r", fault="returned"), ["environment session_lost - -"], []),
     "cleanup": Case(env_row("c", fault="cleanup"), [], ["environment session_release_failed cleanup -"]),
+    "cleanup-slow": Case(env_row("s", fault="cleanup-slow"), [], ["environment session_release_failed cleanup -"]),
 }
 NAMES = list(CASES)
 
@@ -196,6 +198,14 @@ def test_nothing_else_is_in_the_traces(ran):
     assert Counter(map(said, found)) == expected
     assert len({event.event_id for event in found}) == len(found)
     assert [hop.unreported for trace in ran.traces for hop in trace.hops if hop.unreported] == []
+
+
+def test_an_agents_hop_names_its_rollout(ran):
+    """By the indexes in the body of its `/run`, as the attempt above it and the saved row do."""
+    spans = [hop.span for trace in ran.traces for hop in trace.hops if hop.span.service.endswith("agent")]
+    runs = [span for span in spans if span.name == "POST /run"]
+    named = {span.attributes.get(ROLLOUT_ID) for span in runs}
+    assert named == {f"{index}-0" for index in ran.rollouts if "agent_ref" in CASES[NAMES[index]].row}
 
 
 def test_what_ended_no_rollout_is_recovered(ran):

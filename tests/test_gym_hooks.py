@@ -10,7 +10,7 @@ import pytest
 
 from gym_fleet import HERE, overlay, place
 
-SINCE_060 = ["nemo_gym.rollout_collection._agent_request_failure_row"]
+SINCE_060 = ["nemo_gym.rollout_collection._agent_request_failure_row", "nemo_gym.sandbox.api.SandboxPty.exec"]
 SINCE_070 = ["nemo_gym.rollout_collection.RolloutCollectionHelper._run_from_config"]
 MISSING = {"0.7.0": [], "0.6.0": SINCE_070, "0.5.1": [*SINCE_070, *SINCE_060]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from types import ModuleType
@@ -13,13 +14,15 @@ import pytest
 import failgraph
 from failgraph import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym import bodies, observing, retries, table
+from failgraph.instrumentation.gym import bodies, observing, retries, rollouts, table
 from failgraph.instrumentation.gym.naming import rollout_id_of
 from failgraph.instrumentation.target import Target
+from failgraph.recorder import recorder
 
 ZOO = {
-    "agent": {"responses_api_agents": {"simple_agent": {"port": 1}}},
-    "policy": {"responses_api_models": {"openai_model": {"port": 2}}},
+    "elsewhere": {"resources_servers": {"other": {"host": "10.0.0.7", "port": 1}}},
+    "agent": {"responses_api_agents": {"simple_agent": {"host": "127.0.0.1", "port": 1}}},
+    "policy": {"responses_api_models": {"openai_model": {"host": "127.0.0.1", "port": 2}}},
     "head_server": {"host": "h", "port": 3},
     "broken": 7,
 }
@@ -66,8 +69,9 @@ def test_a_body_quotes_those_below_it():
 
 
 def test_a_body_that_quotes_nobody_is_of_the_server_that_was_called():
-    """Gym answers with the exception's `repr`; who it was, its port says."""
+    """Gym answers with the exception's `repr`; who it was, its address says, of hosts that use one port alike."""
     assert levels(Failing(b'"KeyError(1)"')) == [("agent", "KeyError(1)")]
+    assert levels(Failing(b'"KeyError(1)"', url="http://10.0.0.7:1/verify")) == [("resources_server", "KeyError(1)")]
     assert levels(Failing(b'"KeyError(1)"', url="http://127.0.0.1:9/run")) == []
 
 
@@ -140,6 +144,22 @@ def test_a_validation_error_is_told_without_its_input():
     assert reason == "1 validation errors for Reply: output: Input should be a valid list"
 
 
+def test_a_judges_error_is_told_without_the_input_that_its_cause_quotes(tracer, exporter):
+    """Gym makes its text of the validation error's; the cause itself is told without it, too."""
+    from pydantic import TypeAdapter, ValidationError
+
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(int).validate_python("a secret completion")
+    error = RuntimeError(f"ValidationError: {caught.value}")
+    error.__cause__ = caught.value
+    with tracer.start_as_current_span("request"):
+        observing.tell(observing.Observed(FailureBoundary.RESOURCES_SERVER, "judge_failed"), error)
+    (span,) = exporter.get_finished_spans()
+    (event,) = span.events
+    assert "valid integer" in event.attributes["nemo.gym.failure.foreign.message"]
+    assert "secret" not in repr(dict(event.attributes))
+
+
 def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monkeypatch):
     """Of an hour of tries twice a second there are a dozen events, and they count every one."""
     now = [0.0]
@@ -183,6 +203,55 @@ def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
         asyncio.run(some())
     found = [event for span in exporter.get_finished_spans() for event in span.events]
     assert len(found) == 3
+
+
+@pytest.mark.parametrize(("address", "failures"), [("127.0.0.1:1", 1), ("127.0.0.1:2", 2)])
+def test_a_server_that_called_itself_failed_once(tracer, exporter, address, failures):
+    """Whichever of its workers served the call; another agent's failure would be the cause of its own."""
+    boundary = FailureBoundary.AGENT
+    theirs = failgraph.FailureEvent(event_id="theirs", failure_kind="agent_run_error", boundary=boundary)
+    error = Failing(b"", headers={"x-ng-failure-report": "{}"})
+    token = observing.serving.set(observing.Server(boundary, address))
+    with tracer.start_as_current_span("request"), failgraph.hop():
+        recorder().record_reply(failgraph.FailureReport(events={"theirs": theirs}, failure_id="theirs"), {})
+        observing.mark(error, "theirs")
+        observing.fails(observing.Observed(boundary, "agent_run_error"), error)
+    observing.serving.reset(token)
+    (span,) = exporter.get_finished_spans()
+    assert len(span.events) == failures
+    assert (span.attributes["nemo.gym.failure.report.id"] == "theirs") is (failures == 1)
+
+
+def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, exporter, monkeypatch):
+    """Each is a trace with the calls made for it and ends with its result; what the task does next is none of it."""
+    monkeypatch.setattr(rollouts.trace, "get_tracer", lambda _: tracer)
+
+    class Reply:
+        status = 200
+
+    async def called(*_: Any, **__: Any) -> Reply:
+        tracer.start_span("call").end()
+        return Reply()
+
+    async def result(_: Reply) -> dict[str, Any]:
+        return {"reward": 1.0}
+
+    async def training() -> int:
+        for number in range(20):
+            row = {"_ng_task_index": number, "_ng_rollout_index": 0}
+            reply = await rollouts.request(called, None, ("agent", "/run", "POST"), {"json": row})
+            await rollouts.get_response_json(result, None, (reply,), {})
+            tracer.start_span("step").end()
+        gc.collect()
+        return sum(isinstance(each, rollouts.Attempt) for each in gc.get_objects())
+
+    assert asyncio.run(training()) <= 1
+    spans = exporter.get_finished_spans()
+    found = {name: [span for span in spans if span.name == name] for name in ("call", "step", rollouts.ROLLOUT_SPAN)}
+    assert [len(each) for each in found.values()] == [20, 20, 20]
+    attempts = [span.context.span_id for span in found[rollouts.ROLLOUT_SPAN]]
+    assert [span.parent.span_id for span in found["call"]] == attempts
+    assert [span.parent for span in (*found["step"], *found[rollouts.ROLLOUT_SPAN])] == [None] * 40
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ import pytest
 
 from failgraph.gym.bodies import MAX_HOPS, Caller, unnested
 from failgraph.gym.classes import CLASSES, is_known, meaning_of
+from failgraph.gym.quoting import without_inputs
 from failgraph.gym.rollout import attempt_id, rollout_id
 from failgraph.kinds import fits_pattern
+from failgraph.readers.outcomes import outcome_of
 from gym_rows import hop
 
 
@@ -110,3 +112,32 @@ def test_a_body_nested_without_end_is_bounded():
             _ = unnested(text).raised, unnested(f"Hit an exception in A___a calling an inner server: {text}").raised
         took[size] = time.perf_counter() - start
     assert took[64_000] < 40 * took[8_000] + 0.1
+
+
+PYDANTIC = "1 validation error for Reply\n  Field required [type=missing, input_value={SECRET}, input_type=dict]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PYDANTIC.format(SECRET="{'output': ['a secret prompt'], 'id': \"it's\"}"),
+        PYDANTIC.format(SECRET="'secret'") * 3,
+        PYDANTIC.format(SECRET="{'output': 'a secret")[: -len(", input_type=dict]\n")],
+        hop("A___agent", json.dumps(repr(PYDANTIC.format(SECRET="'secret, really'")))),
+    ],
+)
+def test_the_inputs_that_validation_errors_quote_are_left_out(text):
+    """Of prompts and completions nothing is told, neither in a reason nor of a body, also where Gym cut it."""
+    assert "secret" in text
+    assert "secret" not in without_inputs(text)
+    assert "1 validation error for Reply" in without_inputs(text)
+    row = {"_ng_failure_class": "agent_run_error", "_ng_failure_type": "X", "_ng_failure_message": text}
+    told = outcome_of({**row, "_ng_failure_response_body": text}, "row")
+    assert "secret" not in repr(told)
+
+
+def test_hostile_quotes_take_bounded_time():
+    """One that never ends, a thousand times."""
+    started = time.perf_counter()
+    without_inputs("input_value=" * 6000 + "\n, input_type")
+    assert time.perf_counter() - started < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -471,3 +472,34 @@ def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them
     kinds = [event.attributes["nemo.gym.failure.kind"] for event in span.events if event.name == "nemo.gym.failure"]
     assert kinds == (["transport_unreachable"] if all_of_them else [])
     assert ("nemo.gym.failure.report.id" in span.attributes) is all_of_them
+
+
+@pytest.mark.parametrize(
+    ("leaves", "unfinished"),
+    [
+        (None, False),
+        (asyncio.CancelledError(), True),
+        (KeyboardInterrupt(), True),
+        (ValueError("no failure"), True),
+        (failure("its_own", "agent"), False),
+    ],
+    ids=["success", "cancelled", "interrupted", "no failure", "its own failure"],
+)
+def test_a_hop_without_a_result_says_so(tracer, leaves, unfinished):
+    """Cancelled, interrupted, or left by what is no failure: nobody knows whether what it met was recovered."""
+    with contextlib.suppress(BaseException), tracer.start_as_current_span("work") as span, failgraph.hop():
+        failgraph.record(failure("met_before"))
+        if leaves is not None:
+            raise leaves
+    assert span.attributes.get(semconv.REPORT_UNFINISHED, False) is unfinished
+
+
+def test_a_failure_span_names_its_rollout(make_provider, exporter, setting):
+    """The spans around it may never come: what is exported at once is found by the rollout's id all the same."""
+    setting("PLACEMENT", "failure_span")
+    tracer = make_provider().get_tracer("test")
+    with tracer.start_as_current_span("rollout", attributes={semconv.ROLLOUT_ID: "r1"}), failgraph.hop():
+        with tracer.start_as_current_span("call"):
+            failgraph.record(failure())
+        (span,) = [each for each in exporter.get_finished_spans() if each.attributes.get(semconv.FAILURE_SPAN)]
+    assert span.attributes[semconv.ROLLOUT_ID] == "r1"

@@ -204,6 +204,7 @@ def test_damaged_gzip_gives_what_stands_before_the_damage(file, imported, out) -
         ("other.jsonl", "is there and holds no OTLP JSON lines"),
         ("packed.gz", "is there and holds no OTLP JSON lines"),
         (".", "is no regular file"),
+        ("-", "is no target"),
         ("localhost:4317", "did you mean http://localhost:4317?"),
         ("ftp://localhost", "is no OTLP endpoint"),
         ("http://", "is no OTLP endpoint"),

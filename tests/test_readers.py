@@ -725,3 +725,27 @@ def test_what_is_unknown_is_null(one: Callable[..., Trace]) -> None:
             "unreported": {"e1": "no_reply"},
         }
     ]
+
+
+def test_what_an_unfinished_root_met_is_not_known_to_be_recovered(one: Callable[..., Trace]) -> None:
+    """A root hop that was cancelled reports its failures, and recovered is unknown; finished, they are recovered."""
+    finished = reported("a")
+    unfinished = {**finished, PREFIX + "report.unfinished": True}
+    seen_it = seen(event("a"), 5)
+    assert one(process(span(1, None, seen_it, attributes=finished))).recovered == {"a"}
+    assert one(process(span(1, None, seen_it, attributes=unfinished))).recovered is None
+
+
+def test_what_an_unfinished_attempt_met_is_not_recovered_by_its_job(one: Callable[..., Trace]) -> None:
+    """In a job's trace only the failures of attempts that came to a result can be recovered."""
+    attempts = (
+        span(2, 1, seen(event("a"), 5), name="nemo.gym.rollout_attempt", attributes=reported("a")),
+        span(
+            3,
+            1,
+            seen(event("b"), 6),
+            name="nemo.gym.rollout_attempt",
+            attributes={**reported("b"), PREFIX + "report.unfinished": True},
+        ),
+    )
+    assert one(process(span(1, None, attributes=reported("a", "b")), *attempts)).recovered == {"a"}

@@ -172,6 +172,27 @@ def test_what_is_wrong_in_a_report_is_said(events, failure_id, kinds, file) -> N
     assert {loss.kind for loss in (*reading.losses, *trace.losses)} == kinds
 
 
+@pytest.mark.parametrize("events", [{}, [1], {"gone": {"failure_kind": "x"}}, {"other": {"boundary": "model"}}])
+def test_a_report_without_its_own_failure_leaves_the_class(events, file) -> None:
+    """What the row says besides is what its rollout failed with; that something is missing stays told."""
+    row = at(1, _ng_failure_class="judge_failed", _ng_failure_events=events, _ng_failure_id="gone")
+    (trace,) = read(file(row)).traces
+    own = trace.report.events[trace.report.failure_id]
+    assert own.failure_kind == "judge_failed"
+    assert trace.hops[0].report.omitted
+
+
+def test_a_row_with_too_many_failures_keeps_those_of_a_report(file) -> None:
+    """A trace that is larger than a backend takes would end an import; the own chain goes first, then the newest."""
+    events: dict[str, Any] = {f"e{n}": {"boundary": "model", "failure_kind": "x"} for n in range(1000)}
+    events["e5"]["cause_id"] = "e3"
+    (trace,) = read(file(at(1, _ng_failure_class="x", _ng_failure_events=events, _ng_failure_id="e5"))).traces
+    assert len(trace.failures) == 256
+    assert {"e5", "e3", "e999"} <= trace.failures.keys()
+    assert trace.root_cause == "e3"
+    assert trace.hops[0].report.omitted
+
+
 def test_hostile_rows_are_bounded_and_never_raise(file) -> None:
     """Values of every wrong type, in every key that is read."""
     keys = ["_ng_failure_class", "_ng_failure_stage", "_ng_failure_message", "_ng_failure_type", "_ng_failure_events"]

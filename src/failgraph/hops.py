@@ -114,10 +114,11 @@ class Hop:
         # Cancelling is the caller's doing; only a failure that led to it is the hop's own.
         return not (is_cancellation(error) and own == recorded_id(error)) and self.log.claim(own)
 
-    def close(self, error: BaseException | None, *, failed: bool = False) -> None:
+    def close(self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False) -> None:
         """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one.
 
-        `failed` says that the own failure is what became of the hop, though no exception shows it.
+        `failed` says that the own failure is what became of the hop, and `unfinished` that it came to no result, though
+        no exception shows it.
         """
         escaped = failed
         with guard("hop end"):
@@ -136,12 +137,12 @@ class Hop:
         with guard("report of a hop"):
             # Of several hops on one span the outermost writes: an attribute cannot be taken back.
             if recording and self.log and not self.reported and self.has_reported():
-                self.write(failed=escaped)
+                self.write(failed=escaped, unfinished=unfinished or error is not None)
         over = not recording and placement.is_local_root(self.span)
         recorder().index.closed(self.span.get_span_context().trace_id, over=over)
 
-    def write(self, *, failed: bool, sent: FailureReport | None = None) -> None:
-        """Write the report on the hop's span, as it was `sent`; mark the span where the hop `failed`."""
+    def write(self, *, failed: bool, unfinished: bool = False, sent: FailureReport | None = None) -> None:
+        """Write the report on the hop's span, as it was `sent`; mark it where it `failed` or is `unfinished`."""
         span = self.span
         if span is None:
             return
@@ -163,7 +164,8 @@ class Hop:
             root_span_id = ""  # of an earlier hop on this span, with another root
         limits = placement.span_limits(span).span
         free = None if limits.attributes is None else max(0, limits.attributes - len(present))
-        span.set_attributes(report_attributes(seen, root_span_id, limits._replace(attributes=free), present, sent))
+        limits = limits._replace(attributes=free)
+        span.set_attributes(report_attributes(seen, root_span_id, limits, present, sent, unfinished=unfinished))
         if failed and seen.failure_id is not None:
             _mark_error(span, seen.events[seen.failure_id].failure_kind)
 

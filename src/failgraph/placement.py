@@ -17,7 +17,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, T
 
 from failgraph.codec import Limits
 from failgraph.codec.attributes import Attributes, text_attributes
-from failgraph.semconv import CAUSE_ID, EVENT_NAME, FAILURE_SPAN
+from failgraph.semconv import CAUSE_ID, EVENT_NAME, FAILURE_SPAN, ROLLOUT_ID
 
 _MAX_PIPELINES = 8
 
@@ -118,9 +118,12 @@ def start_time(span: Span) -> int:
     return value if isinstance(value, int) else 0
 
 
-def failure_span(stands_for: Span, time_unix_nano: int, pipelines: Pipelines) -> Span | None:
+def failure_span(
+    stands_for: Span, time_unix_nano: int, pipelines: Pipelines, rollout_id: str | None = None
+) -> Span | None:
     """A started failure span below `stands_for`, through its pipeline; None where it would not be exported.
 
+    It names its rollout itself: the spans that do may never come, if their process is killed.
     The caller writes its event and ends it with `end_failure_span`.
     """
     context = stands_for.get_span_context()
@@ -133,7 +136,7 @@ def failure_span(stands_for: Span, time_unix_nano: int, pipelines: Pipelines) ->
             EVENT_NAME,
             context=trace.set_span_in_context(NonRecordingSpan(_local(context)), Context()),
             kind=SpanKind.INTERNAL,
-            attributes={FAILURE_SPAN: True},
+            attributes={FAILURE_SPAN: True} | ({} if rollout_id is None else {ROLLOUT_ID: rollout_id}),
             start_time=time_unix_nano,
         )
     )

@@ -124,6 +124,10 @@ REPORT_COUNT: Final = PREFIX + "report.count"
 REPORT_OMITTED: Final = PREFIX + "report.omitted"
 """True where failures are missing from the report."""
 
+REPORT_UNFINISHED: Final = PREFIX + "report.unfinished"
+"""True where the hop came to no result and has no failure of its own: it was cancelled, interrupted, or left by another
+exception. What it met is then not known to be recovered."""
+
 REPORT_KINDS: Final = PREFIX + "report.kinds"
 """The kinds in the report, for search."""
 

@@ -15,6 +15,7 @@ from failgraph.index import Index
 from failgraph.journal.files import Journal
 from failgraph.journal.observed import line_of
 from failgraph.observation import Observation
+from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
 
 if TYPE_CHECKING:
@@ -110,6 +111,16 @@ def write(
     return recorded
 
 
+def _rollout_of(span: Span, hop: Hop | None) -> str | None:
+    """The rollout that a span, or an open hop around it, says it is of."""
+    hops = [] if hop is None else [hop, *hop.around()]
+    for each in (span, *(around.span for around in hops if around.span is not None)):
+        rollout_id = placement.attributes_of(each).get(ROLLOUT_ID)
+        if isinstance(rollout_id, str):
+            return rollout_id
+    return None
+
+
 def put(
     index: Index, pipelines: placement.Pipelines, observation: Observation, span: Span, seq: int, *, late: bool
 ) -> Recorded:
@@ -123,7 +134,8 @@ def put(
     waits = current().placement == "span" and not observation.at_once
     fits = waits and placement.is_live(span) and placement.has_room(span, limits.events)
     if not fits or not index.take_slot(context):
-        placed, target = "failure_span", placement.failure_span(span, time_unix_nano, pipelines)
+        rollout_id = _rollout_of(span, observation.birth.hop)
+        placed, target = "failure_span", placement.failure_span(span, time_unix_nano, pipelines, rollout_id)
         limits = limits if target is None else placement.span_limits(target)
     if target is None or limits.events == 0:
         return Recorded(event.event_id, "nowhere", None)

@@ -88,7 +88,8 @@ def resources() -> Any:
     async def sandboxed(fault: str) -> None:
         sandbox = AsyncSandbox(FaultyProvider(fault))
         await sandbox.start(SandboxSpec(image="none"))
-        result = await sandbox.exec("true")
+        run = sandbox.pty.exec if fault == "sandbox-pty" else sandbox.exec
+        result = await run("true", timeout_s=0.1)
         assert result.return_code == 0 or result.error_type, result
         await sandbox.stop()
 
@@ -118,11 +119,32 @@ class FaultyProvider:
         error_type = {"sandbox-timeout": "timeout", "sandbox-oom": "oom"}.get(self.fault)
         return SandboxExecResult("", "", 125 if error_type else 0, error_type)
 
+    async def create_pty(self, handle: Any, spec: Any) -> Any:
+        return SilentTerminal()
+
+    async def attach_pty(self, handle: Any, session_id: str, **_: Any) -> Any:
+        return SilentTerminal()
+
     async def close(self, handle: Any) -> None:
         if self.fault == "sandbox-stop":
             raise RuntimeError("will not stop")
 
     async def aclose(self) -> None:
+        pass
+
+
+class SilentTerminal:
+    """A session in which no command ends."""
+
+    session_id, closed = "pty-1", False
+
+    async def read(self, **_: Any) -> bytes:
+        await asyncio.sleep(60)
+        return b""
+
+    read_stderr = wait_exit = read
+
+    async def close(self) -> None:
         pass
 
 
@@ -199,9 +221,10 @@ def environment() -> Any:
             if fault == "returned":
                 failure = EpisodeFailure(failure_reason="gave up", terminal=True, failure_kind="session_lost")
                 return self.failure_response(request, failure)
-            if fault == "cleanup":
+            if fault and fault.startswith("cleanup"):
 
                 async def close() -> None:
+                    await asyncio.sleep(60 if fault == "cleanup-slow" else 0)
                     raise RuntimeError("cannot close")
 
                 cleanup.register_cleanup("session", close)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from failgraph.backends.address import shown
 from failgraph.errors import SourceError
 from failgraph.readers.answers import answers, said
+from failgraph.redaction import redact
 from failgraph.redaction.rule import mark
 
 HEAD = 4096
@@ -59,8 +60,8 @@ class Place(NamedTuple):
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
-            # The last word may be half of a secret, which nobody would know as one.
-            words = text.split()[: -1 if len(data) >= HEAD else None]
+            # The last word may be half of a secret, which nobody would know as one; and a line's end is a secret's.
+            words = redact(text if len(data) < HEAD else " ".join(text.rsplit(maxsplit=1)[:-1])).split()
             return "" if is_page(data) else said(" ".join(words))
         errors = [error for answer in answers(document) for error in answer.errors]
         if not errors and isinstance(document, dict):

@@ -42,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SourceError as error:
         say(neutral(str(error), 2000))
         return NO_SOURCE
+    except MemoryError:
+        say("this is more than fits into memory; ask for less of it")
+        return NO_SOURCE
     except BrokenPipeError:
         drop_stdout()  # whoever reads the pipe has seen enough
         return DONE

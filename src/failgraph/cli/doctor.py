@@ -35,11 +35,12 @@ def doctor(arguments: argparse.Namespace) -> int:
     # What failgraph would log is among the checks.
     logger.addHandler(logging.NullHandler())
     backend, ask = (None, None) if arguments.source is None else _ask(arguments.source)
-    states = set()
+    problems = 0
 
     def seen() -> Iterator[Check]:
+        nonlocal problems
         for check in checks(os.environ, backend, ask):
-            states.add(check.state)
+            problems += check.state == "problem"
             yield check
             sys.stdout.flush()
 
@@ -48,7 +49,9 @@ def doctor(arguments: argparse.Namespace) -> int:
             print(json.dumps(check._asdict()))
     else:
         print_lines(_lines(seen()))
-    return FINDING if "problem" in states else DONE
+        said = f"{problems or 'no'} {'problem' if problems == 1 else 'problems'}"
+        print_lines([[Part(said, _ROLES["problem" if problems else "ok"])]])
+    return FINDING if problems else DONE
 
 
 def _lines(found: Iterator[Check]) -> Iterator[Line]:

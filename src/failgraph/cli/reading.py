@@ -82,6 +82,8 @@ def _close(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace
     reading = source.reading
     if not traces and reading.traces:
         say(f"no such failures; {count_of(len(reading.traces))} of {reading.trace_count} have others")
+    elif not traces and not reading.durations and not reading.rows:
+        say(f"{source.name} has no trace with such failures")
     elif not traces:
         rows = f"{reading.rows} saved {'row' if reading.rows == 1 else 'rows'}"
         say(f"no failures in {rows if reading.rows else count_of(1 if source.trace_id else reading.trace_count)}")

@@ -135,6 +135,8 @@ def report_attributes(
     limits: Limits = _UNLIMITED,
     present: Collection[str] = (),
     sent: FailureReport | None = None,
+    *,
+    unfinished: bool = False,
 ) -> Attributes:
     """The attributes of a hop's span; empty where the hop saw no failure.
 
@@ -162,6 +164,8 @@ def report_attributes(
         if fits and root_span_id is not None and (length is None or len(root_span_id) <= length):
             groups.append({semconv.REPORT_ROOT_SPAN_ID: root_span_id})
         groups.append(text_attributes(semconv.REPORT_ROOT_KIND, seen.events[root].failure_kind, length))
+    if unfinished and seen.failure_id is None:
+        groups.append({semconv.REPORT_UNFINISHED: True})
     groups.append({semconv.REPORT_COUNT: seen.total})
     groups.append(_names(semconv.REPORT_KINDS, (event.failure_kind for event in seen.events.values()), length))
     groups.append(_names(semconv.REPORT_BOUNDARIES, (event.boundary.value for event in seen.events.values()), length))

@@ -60,6 +60,8 @@ def opened_target(to: str, inputs: Sequence[str], environ: Mapping[str, str]) ->
                 yield Target(exporter, set(), is_file=False, complaints=complaints)
             finally:
                 exporter.shutdown()
+        elif to == "-":
+            raise ConfigError(["--to - is no target: standard output is for what became of the rows; name a file"])
         elif _HOST_AND_PORT.fullmatch(to) and not os.path.exists(to):
             raise ConfigError([f"--to {to} is neither a file nor an address; did you mean http://{to}?"])
         else:

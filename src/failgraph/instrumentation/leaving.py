@@ -31,7 +31,7 @@ Wrapped = Callable[..., Any]
 def record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Span.record_exception`: when an exception leaves a span, and by hand for one that was handled."""
     call = _call(_of_record_exception, args, kwargs)
-    if call is None or not instance.is_recording():
+    if call is None or not _is_recording(instance):
         return wrapped(*args, **kwargs)
     error, attributes, timestamp, escaped = call
     record_leaving(error, instance)
@@ -43,7 +43,7 @@ def record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kw
 
 def leave(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Span.__exit__`, of `with start_span()`: with `record_exception=False` it tells nobody else."""
-    if len(args) > 1 and isinstance(args[1], BaseException) and instance.is_recording():
+    if len(args) > 1 and isinstance(args[1], BaseException) and _is_recording(instance):
         record_leaving(args[1], instance)
     return wrapped(*args, **kwargs)
 
@@ -59,7 +59,7 @@ def set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: 
         return wrapped(*args, **kwargs)
     error, hop = sys.exc_info()[1], current_hop.get()
     inside = hop is None or error is not hop.handled_around
-    if error is not None and inside and instance.is_recording():
+    if error is not None and inside and _is_recording(instance):
         # It may be another span's status that is set while an exception is handled: the failure goes where it was made.
         record_leaving(error, instance, at_birth=True)
     said = status.description if isinstance(status, Status) else description
@@ -69,6 +69,12 @@ def set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: 
     with guard("redacting a status"):
         shown = _status_text(error, said)
     return wrapped(Status(code, shown), description) if isinstance(status, Status) else wrapped(status, shown)
+
+
+def _is_recording(span: Span) -> bool:
+    with guard("looking at a span"):
+        return span.is_recording()
+    return False
 
 
 def _of_record_exception(

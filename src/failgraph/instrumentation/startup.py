@@ -49,7 +49,9 @@ def start() -> None:
         return
     if _finder in sys.meta_path:
         return
-    if os.environ.get("FAILGRAPH_AUTO_INSTRUMENT", "").strip().lower() == "true":
+    automatic = os.environ.get("FAILGRAPH_AUTO_INSTRUMENT", "").strip().lower() == "true"
+    from_sitecustomize = "sitecustomize" in sys.modules
+    if automatic and not from_sitecustomize:
         # `site` imports it once all paths are known, whether there is one or not.
         _finder.before["sitecustomize"] = _auto_instrument
     if os.environ.get("FAILGRAPH_LOG_LEVEL", "").strip().lower() == "debug":
@@ -57,6 +59,8 @@ def start() -> None:
     _loaded_before.update(module for module in HOOKED if module in sys.modules)
     for module in HOOKED:
         when_imported(module, _attach)
+    if automatic and from_sitecustomize:
+        _auto_instrument()
 
 
 def when_imported(module: str, call: Callable[[str], None]) -> None:

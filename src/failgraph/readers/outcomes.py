@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from failgraph.boundary import FailureBoundary as Boundary
 from failgraph.gym.bodies import Body, Caller, unnested
 from failgraph.gym.classes import SERVER_TYPES, escaped_from, meaning_of
+from failgraph.gym.quoting import without_inputs
+from failgraph.salvage import boundary_of
 from failgraph.text import ELLIPSIS
 
 _MESSAGES = (
@@ -47,7 +49,8 @@ def outcome_of(row: Mapping[str, Any], prefix: str) -> Outcome:
     """What the row of an attempt says; `prefix` begins the ids of failures that have none."""
     report = row.get("failure_report")
     nested = report if isinstance(report, dict) else {}
-    return _outcome(row, prefix, *_reported(row, nested))._replace(omitted=nested.get("omitted") is True)
+    found = _outcome(row, prefix, *_reported(row, nested))
+    return found._replace(omitted=found.omitted or nested.get("omitted") is True)
 
 
 def _outcome(
@@ -55,11 +58,14 @@ def _outcome(
 ) -> Outcome:
     failure_class = row.get("_ng_failure_class")
     name = failure_class if isinstance(failure_class, str) and failure_class else None
-    if failure_id is not None:
+    if failure_id is not None and boundary_of(dict(reported).get(failure_id, {}).get("boundary")) is not None:
         return Outcome(reported, failure_id, name)
     made = tuple(_linked(_own(row, name), f"{prefix}-"))
     if made and (name or _failed(row)):
-        return Outcome((*made, *reported), made[0][0], name)
+        # A report without the failure that it names leaves the row's other words for it.
+        return Outcome((*made, *reported), made[0][0], name, omitted=failure_id is not None)
+    if failure_id is not None:
+        return Outcome(reported, failure_id, name)
     # The row of an attempt that scored names once more what its report already holds.
     return Outcome(reported or made, None, name)
 
@@ -132,7 +138,7 @@ def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[Fields]:
     if said.text:
         exception_type, message = said.raised or (_HTTP_ERROR, said.text)
         shown = message + ELLIPSIS if said.is_cut else message
-        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": shown}
+        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": without_inputs(shown)}
     yield from records
 
 
@@ -185,8 +191,9 @@ def _linked(records: list[Fields], prefix: str) -> Iterator[tuple[str, Fields]]:
         yield f"{prefix}{number}", {**record, "cause_id": cause}
 
 
-def _record(boundary: Boundary, kind: object, **fields: object) -> Fields:
-    return {"boundary": boundary, "failure_kind": kind, **fields}
+def _record(boundary: Boundary, kind: object, failure_reason: object = None, **fields: object) -> Fields:
+    reason = without_inputs(failure_reason) if isinstance(failure_reason, str) else failure_reason
+    return {"boundary": boundary, "failure_kind": kind, "failure_reason": reason, **fields}
 
 
 def _message(row: Mapping[str, Any]) -> str | None:

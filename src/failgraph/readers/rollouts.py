@@ -7,19 +7,21 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from failgraph.gym.rollout import ATTEMPT_INDEX, ROLLOUT_ID, ROLLOUT_INDEX, TASK_INDEX, attempt_id, rollout_id
+from failgraph import graph
+from failgraph.gym.rollout import IDENTITY, attempt_id, rollout_id
 from failgraph.losses import Loss
 from failgraph.readers.outcomes import Outcome, collected, episode_failure, outcome_of
 from failgraph.records import FailureEvent
 from failgraph.salvage import salvage
 
-_IDENTITY = frozenset({TASK_INDEX, ROLLOUT_INDEX, ATTEMPT_INDEX, ROLLOUT_ID})
 _EVIDENCE = ("_ng_omitted_rollout", "_ng_unrouted_run_error")
 _INPUT = ("responses_create_params", "task_input")
 _ENVELOPE = frozenset(
     {"schema_version", "episode_id", "run_id", "source", "delivery", "failure", "http_status", "exception_type"}
 )
 _EPISODE = frozenset({"failure_reason", "terminal", "failure_kind", "stage"})
+_MAX_EVENTS = 256
+"""Failures of an attempt that are kept, as in a hop's report: a trace must fit what a backend takes."""
 _SERVER_KEYS = ("_ng_environment_server", "agent_ref", "agent_name")
 
 Shape = Literal["attempt", "envelope", "evidence", "input"]
@@ -72,7 +74,7 @@ def shape_of(document: object) -> Shape | None:
             return "envelope"
         return "attempt" if "failure" in document or "result" in document else None
     gyms = [key for key in document if key.startswith("_ng_")]
-    if any(key not in _IDENTITY for key in gyms):
+    if any(key not in IDENTITY for key in gyms):
         return "attempt"
     given = any(key in document for key in _INPUT)
     if "reward" in document and (gyms or given):
@@ -99,17 +101,27 @@ def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
         losses.extend(found)
         if event is not None:
             events[key] = event
+    kept = _bounded(events, outcome.failure_id)
     return Attempt(
         digest=digest,
         rollout_id=_rollout_id(row),
         server=_server(row),
-        events=events,
+        events=kept,
         failure_id=outcome.failure_id,
-        omitted=outcome.omitted or (outcome.failure_id is not None and outcome.failure_id not in events),
+        omitted=outcome.omitted or len(kept) < len(events) or outcome.failure_id not in (None, *events),
         failure_class=outcome.failure_class,
         created_s=_created_s(row),
         losses=tuple(losses),
     )
+
+
+def _bounded(events: dict[str, FailureEvent], failure_id: str | None) -> dict[str, FailureEvent]:
+    """As many as a hop's report has, the own chain first, then the newest; in the order of the row."""
+    if len(events) <= _MAX_EVENTS:
+        return events
+    own = graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)
+    kept = set(list(dict.fromkeys([*own, *reversed(events)]))[:_MAX_EVENTS])
+    return {key: event for key, event in events.items() if key in kept}
 
 
 def _digest(row: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from failgraph.losses import Loss
 from failgraph.readers.parts import At
 from failgraph.readers.rollouts import Attempt, attempt_of, shape_of
 from failgraph.readers.span import EventRecord, SpanRecord
-from failgraph.text import cut
+from failgraph.redaction import redacted_beginning
 
 SPAN_NAME = "rollout"
 _SERVICE = "nemo-gym"
@@ -57,7 +57,7 @@ def span_of(attempt: Attempt) -> SpanRecord:
 
 def service_of(attempt: Attempt) -> str:
     """The service of an attempt, in the form of Gym's own telemetry: `nemo-gym/<server>`."""
-    return cut(f"{_SERVICE}/{attempt.server}", _MAX_SERVICE) if attempt.server else _SERVICE
+    return redacted_beginning(f"{_SERVICE}/{attempt.server}", _MAX_SERVICE) if attempt.server else _SERVICE
 
 
 def attributes_of(attempt: Attempt) -> Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -134,18 +134,22 @@ def _trace(
     )
 
 
-def _ended_rollouts(spans: Mapping[str, SpanRecord]) -> list[str]:
-    """The failures that attempts at rollouts came to: a job with many in its trace goes on, but recovers none."""
-    attempts = (span for span in spans.values() if span.name == semconv.ROLLOUT_SPAN)
-    own = (read_text(span.attributes, semconv.REPORT_ID) for span in attempts)
-    return [failure_id for failure_id in own if failure_id is not None]
+def _ended_rollouts(spans: Mapping[str, SpanRecord]) -> Iterator[str]:
+    """The failures that attempts at rollouts came to, or gave up with: a job with many goes on, but recovers none."""
+    for span in spans.values():
+        if span.name == semconv.ROLLOUT_SPAN:
+            if span.attributes.get(semconv.REPORT_UNFINISHED) is True:
+                yield from report_ids_of(span.attributes)
+            own = read_text(span.attributes, semconv.REPORT_ID)
+            if own is not None:
+                yield own
 
 
 def _recovered(
     root: SpanRecord | None,
     failures: Mapping[str, FailureRecord],
     causes: Mapping[str, str | None],
-    ended: Sequence[str],
+    ended: Iterable[str],
 ) -> frozenset[str] | None:
     """What the root hop reports beside its own failure, those that `ended` rollouts, and their causes.
 
@@ -154,6 +158,8 @@ def _recovered(
     if root is None or next(unreadable_report(root), None) is not None:
         return None
     if not isinstance(root.attributes.get(semconv.REPORT_IDS), (list, tuple)):
+        return None
+    if root.attributes.get(semconv.REPORT_UNFINISHED) is True:
         return None
     failure_id = read_text(root.attributes, semconv.REPORT_ID)
     chain = graph.chain(causes, failure_id)

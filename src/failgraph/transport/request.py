@@ -109,7 +109,7 @@ class Request(Hop):
         if not self.reported:
             self._error = None
 
-    def close(self, error: BaseException | None, *, failed: bool = False) -> None:
+    def close(self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False) -> None:
         """Record what is left; without a reply, this is when the report is written."""
         with guard("request end"):
             self._settle()
@@ -119,7 +119,7 @@ class Request(Hop):
             error = None
         self._error = self._recovered = None
         self._scope = {}
-        super().close(error, failed=failed)
+        super().close(error, failed=failed, unfinished=unfinished)
 
     def _settle(self) -> None:
         """Record the failures that were made here, still exist, and have not been recorded."""

@@ -15,6 +15,7 @@ from failgraph.losses import Losses
 from failgraph.readers import HopRecord, Trace
 from failgraph.records import FailureEvent
 from failgraph.redaction import redacted
+from failgraph.semconv import REPORT_UNFINISHED
 from failgraph.view.neutral import neutral, shown
 from failgraph.view.rows import cause_delay_nano
 
@@ -68,7 +69,7 @@ def list_line(trace: Trace) -> Line:
         Part(trace.trace_id, "name"),
         Part(f"  {start:%Y-%m-%dT%H:%M:%SZ}" if trace.start_unix_nano else "  " + "?".ljust(20), "quiet"),
         Part(f"  {duration(trace.duration_nano):>10}"),
-        Part(f"  {neutral(trace.service, 40)}  {_outcome(trace):<25}"),
+        Part(f"  {shown(trace.service, 40)}  {_outcome(trace):<25}"),
     ]
     if trace.root_cause is not None:
         line += [Part("  root cause "), *_name(trace, trace.root_cause)]
@@ -82,7 +83,7 @@ def list_line(trace: Trace) -> Line:
 def picture(trace: Trace) -> Picture:
     """The whole failure graph of a trace."""
     numbers = {key: number for number, key in enumerate(trace.failures, 1)}
-    title = [neutral(trace.service, 40), duration(trace.duration_nano), _outcome(trace)]
+    title = [shown(trace.service, 40), duration(trace.duration_nano), _outcome(trace)]
     if trace.rollout_ids:
         title.insert(0, f"rollout {neutral(trace.rollout_ids[0], 80)}")
     head = [[Part("trace "), Part(trace.trace_id, "name"), Part(" · " + " · ".join(title))]]
@@ -126,7 +127,7 @@ def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
 
 def _hop(trace: Trace, hop: HopRecord) -> Node:
     span = hop.span
-    name = [Part(shown(span.name, 80), "name"), Part(f" [{neutral(span.service, 40)}]", "quiet")]
+    name = [Part(shown(span.name, 80), "name"), Part(f" [{shown(span.service, 40)}]", "quiet")]
     return Node(duration(trace.offset(span.start_unix_nano)), duration(span.duration_nano), name)
 
 
@@ -145,7 +146,7 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
         lost = "no span" if trace.failures[cause_id].span_id is None else "a span that is not here"
         where = lost if cause.is_failure_span else shown(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
-            where += f" [{neutral(cause.service, 40)}]"
+            where += f" [{shown(cause.service, 40)}]"
         delay = cause_delay_nano(trace, key)
         after = f", on {where}" if delay is None else f", {duration(delay)} before, on {where}"
         notes.append([Part(f"caused by #{numbers[cause_id]} "), *_name(trace, cause_id), Part(after, "quiet")])
@@ -201,7 +202,7 @@ def _unreported(hop: HopRecord | None, key: str) -> Iterator[str]:
         return
     by = ""
     if here is not hop:
-        service = f" [{neutral(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
+        service = f" [{shown(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
         by = f" by {shown(here.span.name, 80)}{service}"
     yield f"unreported{by}: {here.unreported[key]}"
 
@@ -210,7 +211,7 @@ def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:
     """Causes that another trace holds."""
     for key, failure in trace.failures.items():
         if failure.span.trace_id != trace.trace_id:
-            where = f"{shown(failure.stands_on.name, 80)} [{neutral(failure.stands_on.service, 40)}]"
+            where = f"{shown(failure.stands_on.name, 80)} [{shown(failure.stands_on.service, 40)}]"
             yield [Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "), *_name(trace, key)]
 
 
@@ -221,6 +222,8 @@ def _name(trace: Trace, key: str) -> Iterable[Part]:
 
 def _outcome(trace: Trace) -> str:
     count = _many(len(trace.report.events), "failure", "failures")
+    if trace.root is not None and trace.root.attributes.get(REPORT_UNFINISHED) is True:
+        return f"{count}, unfinished"
     return count if not trace.recovered else f"{count}, {len(trace.recovered)} recovered"
 
 

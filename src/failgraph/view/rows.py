@@ -46,7 +46,7 @@ def _head(trace: Trace) -> dict[str, Any]:
         "trace_id": trace.trace_id,
         "start_unix_nano": trace.start_unix_nano or None,
         "duration_nano": trace.duration_nano,
-        "service": trace.service or None,
+        "service": redact(trace.service) or None,
         "rollout_id": trace.rollout_ids[0] if trace.rollout_ids else None,
         "root_cause": None
         if root is None
@@ -66,7 +66,7 @@ def _report(report: FailureReport) -> dict[str, Any]:
 def _hop(trace: Trace, hop: HopRecord) -> dict[str, Any]:
     return {
         "span_id": hop.span.span_id,
-        "service": hop.span.service or None,
+        "service": redact(hop.span.service) or None,
         "name": redact(hop.span.name),
         "offset_nano": trace.offset(hop.span.start_unix_nano),
         "duration_nano": hop.span.duration_nano,
@@ -79,7 +79,7 @@ def _failure(trace: Trace, key: str, failure: FailureRecord) -> dict[str, Any]:
     return {
         "trace_id": failure.span.trace_id,
         "span_id": failure.span_id,
-        "service": failure.span.service or None,
+        "service": redact(failure.span.service) or None,
         "time_unix_nano": failure.time_unix_nano or None,
         "offset_nano": trace.offset(failure.time_unix_nano),
         "placement": failure.placement,

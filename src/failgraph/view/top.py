@@ -12,7 +12,7 @@ from failgraph.readers.failures import by_time
 from failgraph.readers.query import Query
 from failgraph.readers.span import SpanRecord
 from failgraph.redaction import redact
-from failgraph.view.neutral import neutral, shown
+from failgraph.view.neutral import shown
 from failgraph.view.picture import Line, Part, duration
 
 
@@ -124,7 +124,7 @@ def _covered(spans: Iterable[SpanRecord]) -> int:
 
 def top_row(row: TopRow) -> dict[str, Any]:
     """What `top --json` prints of a row."""
-    return {**asdict(row), "kind": redact(row.kind), "service": row.service or None}
+    return {**asdict(row), "kind": redact(row.kind), "service": redact(row.service) or None}
 
 
 _HEAD = ("count", "root cause", "recovered", "time lost", "share", "median to end")
@@ -134,7 +134,7 @@ def top_lines(rows: Sequence[TopRow]) -> Iterator[Line]:
     """A table of the rows, the numbers first, as their width is known."""
     if not rows:
         return
-    names = [[row.boundary, shown(row.kind, 60), neutral(row.service, 40)] for row in rows]
+    names = [[row.boundary, shown(row.kind, 60), shown(row.service, 40)] for row in rows]
     widths = [max(map(len, column)) for column in zip(("boundary", "kind"), *(name[:2] for name in names), strict=True)]
     head = "  ".join(["boundary".ljust(widths[0]), "kind".ljust(widths[1]), "service"])
     yield [Part("  ".join([*_HEAD, head]), "quiet")]

@@ -47,7 +47,7 @@ def levels_of(error: Any) -> list[Level]:
     if not text.startswith('"'):
         return []  # it is not Gym's middleware that answered
     body = unnested(text)
-    boundary = _boundary_at(url.port)
+    boundary = _boundary_at(url.hostname, url.port)
     found: list[Level] = []
     path, name = route(url.path), None
     for caller in body.callers:
@@ -86,10 +86,10 @@ def _block(server: str) -> tuple[FailureBoundary | None, Any]:
     return SERVER_TYPES.get(server_type), settings
 
 
-def _boundary_at(port: int | None) -> FailureBoundary | None:
-    """Who listens on a port."""
+def _boundary_at(host: str | None, port: int | None) -> FailureBoundary | None:
+    """Who listens at an address, as Gym makes it of the same configuration."""
     for server in _configured:
         boundary, settings = _block(server)
-        if boundary is not None and settings.get("port") == port:
+        if boundary is not None and (settings.get("host"), settings.get("port")) == (host, port):
             return boundary
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from failgraph.text import safe_str
 _RUN = "POST /run"
 _KIND = "environment_server_failed"
 """Gym's own label of a failed episode whose kind nobody gave."""
+_CLOCK_S = 0.01
+"""By which the event loop's clock may be behind."""
 
 
 def failure_response(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
@@ -49,3 +52,15 @@ async def close(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...
     )
     with passing("a failing clean-up", lambda error: fails(what, error, own=False)):
         return await wrapped(*args, **kwargs)
+
+
+async def unwind(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`CleanupContext.aclose()`: Gym logs that the time for all clean-ups is over, and goes on."""
+    began = time.monotonic()
+    closed = await wrapped(*args, **kwargs)
+    with guard("a clean-up out of time"):
+        limit, cleanups = instance.cleanup_timeout_seconds, vars(instance)["_cleanups"]
+        if time.monotonic() - began > limit - _CLOCK_S and any(each.active for each in cleanups):
+            reason = f"the clean-ups were not done within {limit:g} s"
+            tell(Observed(here().boundary, "session_release_failed", "cleanup", "cleanup", reason=reason))
+    return closed

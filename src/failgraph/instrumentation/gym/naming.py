@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
-from failgraph.gym.rollout import attempt_id, rollout_id
+from failgraph.gym.rollout import IDENTITY, ROLLOUT_ID as ROLLOUT_KEY, attempt_id, rollout_id
 from failgraph.placement import attributes_of
 from failgraph.semconv import ROLLOUT_ID
 
@@ -28,6 +28,14 @@ def by_path(path: str) -> None:
     """Name the rollout that Gym puts before the path of a request."""
     if path.startswith(_PATH):
         _name(path[len(_PATH) :].partition("/")[0])
+
+
+def by_run(given: Iterable[Any]) -> None:
+    """Name the rollout that the body of an agent's `/run`, one of what its handler is given, is of."""
+    for body in given:
+        row = {key: getattr(body, key, None) for key in IDENTITY}
+        row[ROLLOUT_KEY] = row[ROLLOUT_KEY] or getattr(body, "capture_rollout_id", None)
+        _name(rollout_id(row))
 
 
 def rollout_context(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001

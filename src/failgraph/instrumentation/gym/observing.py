@@ -2,7 +2,7 @@
 
 An exception carries the id of the failure that it stands for. Where it leaves another server than the one that observed
 that failure, it is a new failure there, which the first one caused; in the same process and at the same boundary it is
-the same one.
+the same one, and so it is where a server called itself, of which another worker may have served that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from opentelemetry import trace
 
@@ -19,11 +19,13 @@ from failgraph.chain import RECORDED_ID, carries_failure, event_id, explicit_cau
 from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions import named_or, sdk_error_details
+from failgraph.gym.quoting import without_inputs
 from failgraph.ids import new_event_id
 from failgraph.instrumentation.gym import bodies
 from failgraph.instrumentation.gym.table import route
 from failgraph.observation import Hints
 from failgraph.recorder import record_leaving, recorder
+from failgraph.records import SdkErrorDetails
 from failgraph.redaction import cleaned
 from failgraph.settings import current
 from failgraph.text import safe_str
@@ -36,8 +38,8 @@ _MAX_FIELDS = 20
 class Server:
     """A Gym server in this process, and what one request of it has seen; without one, the collector."""
 
-    def __init__(self, boundary: FailureBoundary, name: str) -> None:
-        self.boundary, self.name = boundary, name
+    def __init__(self, boundary: FailureBoundary, address: str) -> None:
+        self.boundary, self.address = boundary, address
         self.passed_on: str | None = None
         """The failure that the reply of an inner server is, where this server may hand that reply on."""
         self.passes_on_a_failure = False
@@ -78,10 +80,11 @@ def tell(
     """Write a failure, with `error` as what raised it; its id. None where nothing is written."""
     if current().enabled is False:
         return None
+    reason = reason_of(error) if what.reason is None else what.reason
     fields: dict[str, Any] = {
         "boundary": what.boundary,
         "failure_kind": what.kind,
-        "failure_reason": (reason_of(error) if what.reason is None else what.reason) or "",
+        "failure_reason": without_inputs(reason),
         "stage": what.stage,
         "operation": what.operation,
         "attempt_id": what.attempt_id,
@@ -93,7 +96,7 @@ def tell(
         foreign = explicit_cause(error)
         fields["exception_type"] = type(error).__name__
         fields["http_status"] = what.http_status or foreign_status(error)
-        fields["foreign_error"] = sdk_error_details(foreign) if foreign is not None else None
+        fields["foreign_error"] = _details_of(foreign) if foreign is not None else None
     event = cleaned(new_event_id(), fields)
     if event is None:
         return None
@@ -103,12 +106,17 @@ def tell(
     return event.event_id
 
 
+def _details_of(error: BaseException) -> SdkErrorDetails:
+    details = sdk_error_details(error)
+    return details.model_copy(update={"message": without_inputs(details.message)})
+
+
 def fails(what: Observed, error: BaseException, *, own: bool = True) -> str | None:
     """Write what `error` does to a server, once: the failure that it stands for is the cause, or this one already."""
     if carries_failure(error):
         record_leaving(error, trace.get_current_span(), at_birth=True)
     known = failure_of(error)
-    if known is not None and _is_of(known, what.boundary):
+    if known is not None and (_is_of(known, what.boundary) or _called_itself(error)):
         hop = current_hop.get()
         if own and hop is not None:
             hop.log.claim(known)
@@ -132,8 +140,16 @@ def mark(error: BaseException, failure_id: str) -> None:
 
 def path_called(error: BaseException) -> str:
     """The route of the request whose reply an exception is about; empty where it is about none."""
-    called = getattr(getattr(error, "request_info", None), "real_url", None)
-    return "" if called is None else route(urlsplit(str(called)).path)
+    return route(_called(error).path)
+
+
+def _called(error: BaseException) -> SplitResult:
+    """The URL of the request whose reply an exception is about; empty where it is about none."""
+    return urlsplit(str(getattr(getattr(error, "request_info", None), "real_url", "")))
+
+
+def _called_itself(error: BaseException) -> bool:
+    return bool(here().address) and _called(error).netloc == here().address
 
 
 def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:

@@ -25,6 +25,7 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
         Target("AsyncSandbox", "start", "gym.sandboxes:start"),
         Target("AsyncSandbox", "exec", "gym.sandboxes:execute"),
         Target("AsyncSandbox", "stop", "gym.sandboxes:stop"),
+        Target("SandboxPty", "exec", "gym.sandboxes:execute_in_pty"),
     ),
     # Since 0.6.0
     "nemo_gym.rollout_collection": (
@@ -35,6 +36,7 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
     "nemo_gym.base_environment_server": (
         Target("BaseEnvironmentServer", "failure_response", "gym.episodes:failure_response"),
         Target("_CleanupEntry", "close", "gym.episodes:close"),
+        Target("CleanupContext", "aclose", "gym.episodes:unwind"),
     ),
     "nemo_gym.telemetry.endpoints": (Target("", "traced_rollout_endpoint", "gym.rollouts:traced_rollout_endpoint"),),
 }

@@ -9,10 +9,12 @@ import asyncio
 import functools
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
 from opentelemetry import context, trace
+from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from failgraph import hops
@@ -20,7 +22,7 @@ from failgraph.boundary import FailureBoundary
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.instrumentation.gym import bodies
-from failgraph.instrumentation.gym.naming import rollout_id_of
+from failgraph.instrumentation.gym.naming import by_run, rollout_id_of
 from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
 from failgraph.instrumentation.gym.serving import leaves
 from failgraph.instrumentation.gym.table import kind_of_run, meaning_of_class
@@ -35,26 +37,36 @@ Wrapped = Callable[..., Any]
 
 
 class Attempt:
-    """One attempt at a rollout, as the collector sees it: from its call until its task is done."""
+    """One attempt at a rollout, as the collector sees it: from its call until its result, or until its task is done.
+
+    Current only while Gym works on it: a program that calls `/run` in a task of its own goes on outside.
+    """
 
     def __init__(self, rollout_id: str | None) -> None:
         attributes = {} if rollout_id is None else {ROLLOUT_ID: rollout_id}
         self.span: Span = trace.get_tracer("failgraph").start_span(ROLLOUT_SPAN, attributes=attributes)
-        self._around = current_hop.get()
-        self._token = context.attach(trace.set_span_in_context(self.span))
-        self.hop = hops.Hop(self.span, self._around)
-        current_hop.set(self.hop)
+        self.hop = hops.Hop(self.span, current_hop.get())
         self.status: int | None = None
         """Of the reply; None where there was none."""
         self.failed = False
         """Whether it ended without a result, rather than with one that says it failed."""
-        self.over = False
+        self._before: tuple[Context, hops.Hop | None] | None = None
 
-    def end(self, error: BaseException | None) -> None:
+    def __enter__(self) -> None:
+        with guard("a rollout"):
+            self._before = context.get_current(), current_hop.get()
+            context.attach(trace.set_span_in_context(self.span))
+            current_hop.set(self.hop)
+
+    def __exit__(self, *_: object) -> None:
+        with guard("a rollout"):
+            # No tokens: what nobody waits for any more may be closed in another context.
+            if self._before is not None and trace.get_current_span() is self.span:
+                context.attach(self._before[0])
+                current_hop.set(self._before[1])
+
+    def end(self, error: BaseException | None, *, unfinished: bool = False) -> None:
         """Write what is left to write, and end the span."""
-        if self.over:
-            return
-        self.over = True
         try:
             if self.hop.log.failure_id is None:
                 what = _of_run(kind_of_run(getattr(error, "status", None) or self.status))
@@ -63,18 +75,19 @@ class Attempt:
                 elif self.status is not None and self.status >= 400:
                     tell(what._replace(http_status=self.status, reason="the reply is no result"), own=True)
                     self.failed = True
-            self.hop.close(None, failed=self.failed)
+            self.hop.close(None, failed=self.failed, unfinished=unfinished)
         finally:
             self.span.end()
 
-    def leave(self) -> None:
-        """Make what was current before it current again, in the same context."""
-        context.detach(self._token)
-        current_hop.set(self._around)
+
+_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt | None] = weakref.WeakKeyDictionary()
+"""By the task that makes it: collection has one a row. None: the task's last one is over."""
 
 
-_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt] = weakref.WeakKeyDictionary()
-"""By the task that makes it: collection has one a row."""
+def _of_task() -> Attempt | None:
+    """The attempt that the current task makes."""
+    task = asyncio.current_task() if _attempts else None
+    return _attempts.get(task) if task is not None else None
 
 
 async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -84,9 +97,11 @@ async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs
         if _path_of(*args, **kwargs) == "/run" and not isinstance(current_hop.get(), Request):
             attempt = _begin(kwargs.get("json"))
         bodies.configured(getattr(instance, "global_config_dict", {}))
-    response = await wrapped(*args, **kwargs)
-    if attempt is not None:
-        attempt.status = getattr(response, "status", None)
+    if attempt is None:
+        return await wrapped(*args, **kwargs)
+    with attempt:
+        response = await wrapped(*args, **kwargs)
+    attempt.status = getattr(response, "status", None)
     return response
 
 
@@ -98,20 +113,27 @@ def _begin(row: Any) -> Attempt | None:
     task = asyncio.current_task()
     if task is None or current().enabled is False:
         return None
-    before = _attempts.pop(task, None)
-    if before is not None:
-        before.end(None)
-        before.leave()
+    if task in _attempts:
+        _end(task, None)
+    else:
+        task.add_done_callback(_done)
     attempt = _attempts[task] = Attempt(rollout_id_of(row))
-    task.add_done_callback(functools.partial(_done, attempt))
     return attempt
 
 
-def _done(attempt: Attempt, task: asyncio.Task[Any]) -> None:
+def _end(task: asyncio.Task[Any], error: BaseException | None, *, unfinished: bool = False) -> None:
+    attempt = _attempts.get(task)
+    if attempt is not None:
+        _attempts[task] = None
+        with attempt:
+            attempt.end(error, unfinished=unfinished)
+
+
+def _done(task: asyncio.Task[Any]) -> None:
     with guard("the end of a rollout"):
         # Asking for the exception would count as having looked at it, which its owner is to do.
         error = None if task.cancelled() else getattr(task, "_exception", None)
-        attempt.end(error)
+        _end(task, error, unfinished=task.cancelled())
 
 
 def _of_run(kind: str) -> Observed:
@@ -130,9 +152,9 @@ def agent_request_failure_row(
         error = args[0] if args else kwargs.get("exc")
         if isinstance(error, Exception):
             what = _of_run(safe_str(row["_ng_failure_class"]))
-            fails(what._replace(http_status=row.get("_ng_failure_http_status")), error)
-            task = asyncio.current_task()
-            attempt = _attempts.get(task) if task is not None else None
+            attempt = _of_task()
+            with attempt or nullcontext():
+                fails(what._replace(http_status=row.get("_ng_failure_http_status")), error)
             if attempt is not None:
                 attempt.failed = True
     return row
@@ -142,10 +164,12 @@ async def get_response_json(wrapped: Wrapped, instance: Any, args: tuple[Any, ..
     """`get_response_json(response)`: a result that says it is none, of a server that sends no reports."""
     found = await wrapped(*args, **kwargs)
     with guard("a rollout's result"):
-        task = asyncio.current_task() if _attempts else None
-        attempt = _attempts.get(task) if task is not None else None
-        if attempt is not None and isinstance(found, Mapping) and attempt.hop.log.failure_id is None:
-            _told_by_row(found)
+        attempt, task = _of_task(), asyncio.current_task()
+        if attempt is not None and task is not None and isinstance(found, Mapping):
+            with attempt:
+                if attempt.hop.log.failure_id is None:
+                    _told_by_row(found)
+            _end(task, None)
     return found
 
 
@@ -173,13 +197,15 @@ async def run_from_config(wrapped: Wrapped, instance: Any, args: tuple[Any, ...]
 
 
 def traced_rollout_endpoint(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
-    """`traced_rollout_endpoint(handler, …)`: what runs inside `gym.rollout`, where that is traced, is a hop."""
+    """`traced_rollout_endpoint(handler, …)`: an agent's `/run`; what runs inside `gym.rollout`, if traced, is a hop."""
     if not args or not callable(args[0]):
         return wrapped(*args, **kwargs)
     handler = args[0]
 
     @functools.wraps(handler)
     async def inside(*args: Any, **kwargs: Any) -> Any:
+        with guard("naming a rollout"):
+            by_run((*args, *kwargs.values()))
         with _Rollout():
             return await handler(*args, **kwargs)
 

@@ -42,16 +42,25 @@ async def start(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: 
 
 
 async def execute(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`AsyncSandbox.exec(command)`: the command itself is never looked at.
+    """`AsyncSandbox.exec(command)`: the command itself is never looked at."""
+    return await _executed(instance, "sandbox.exec", wrapped, args, kwargs)
 
-    One that came back failed as a sandbox's only where Gym says so, whatever its exit code.
-    """
-    with _failing(instance, "sandbox.exec"):
+
+async def execute_in_pty(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`SandboxPty.exec(command)`: likewise, in a terminal of the sandbox."""
+    return await _executed(getattr(instance, "_sandbox", None), "sandbox.pty.exec", wrapped, args, kwargs)
+
+
+async def _executed(
+    sandbox: Any, operation: str, wrapped: Wrapped, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A command that came back failed as a sandbox's only where Gym says so, whatever its exit code."""
+    with _failing(sandbox, operation):
         result = await wrapped(*args, **kwargs)
     with guard("a failing sandbox"):
         error_type = getattr(result, "error_type", None)
         if isinstance(error_type, str) and error_type:
-            tell(_of(instance, "sandbox.exec", kind_of_sandbox(error_type), error_type=error_type))
+            tell(_of(sandbox, operation, kind_of_sandbox(error_type), error_type=error_type))
     return result
 
 

@@ -30,23 +30,24 @@ def setup_exception_middleware(
         if boundary is None or app is None:
             hooks.unfit(_WHERE, f"{type(instance).__name__} is a server of no known type")
         else:
-            app.add_middleware(Watcher, boundary=boundary, name=str(getattr(instance.config, "name", "")))
+            address = f"{getattr(instance.config, 'host', '')}:{getattr(instance.config, 'port', '')}"
+            app.add_middleware(Watcher, boundary=boundary, address=address)
     return wrapped(*args, **kwargs)
 
 
 class Watcher:
     """ASGI middleware just inside Gym's own that answers exceptions: sees them and every reply, changes nothing."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]], boundary: FailureBoundary, name: str) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], boundary: FailureBoundary, address: str) -> None:
         self.app = app
-        self._boundary, self._name = boundary, name
+        self._boundary, self._address = boundary, address
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         """Serve a request of this server; anything else passes."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        server = Server(self._boundary, self._name)
+        server = Server(self._boundary, self._address)
 
         async def look_and_send(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] >= 500:

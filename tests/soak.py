@@ -1,0 +1,125 @@
+"""A long run in one process, by hand: `make soak`, or `python tests/soak.py TRACES`. Memory is flat after the warm-up.
+
+Each trace has ten failures by every way that there is: recorded by hand, with causes, leaving spans, handled and let
+go, deferred, of peers, on failure spans. Ends with 1 where memory grows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.trace import SpanKind, Tracer
+
+import failgraph
+from failgraph import FailureEvent, FailureReport, NgFailureEvent
+from failgraph.instrumentation import attach as attaching
+from failgraph.recorder import recorder
+
+FAILURES = 10
+"""Of a trace."""
+WARM_UP = 0.2
+"""Of the run: until every cache and every bounded list is full."""
+MOST_GROWTH = 8 << 20
+"""Bytes by which memory may differ between the first and the last fifth after the warm-up."""
+
+
+class Counting(SpanExporter):
+    """Takes everything and counts it."""
+
+    def __init__(self) -> None:
+        self.events = 0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.events += sum(event.name == "nemo.gym.failure" for span in spans for event in span.events)
+        return SpanExportResult.SUCCESS
+
+
+def failure(kind: str, number: int) -> NgFailureEvent:
+    return NgFailureEvent(kind, f"attempt {number}: no answer, token=abcdefgh{number}", boundary="model")
+
+
+def trace(tracer: Tracer, number: int) -> None:
+    """One trace with ten failures."""
+    with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("POST /run", kind=SpanKind.SERVER):
+        with failgraph.hop():
+            for attempt in range(2):
+                with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("leaves"):
+                    raise failure("transport_timeout", attempt) from TimeoutError(f"{number}")
+            with tracer.start_as_current_span("by hand") as span:
+                failgraph.record(ValueError(f"bad {number}"), boundary="agent", kind="agent_error")
+                cause, effect = failure("a_cause", number), failure("an_effect", number)
+                effect.__cause__ = cause
+                failgraph.record(effect)
+            failgraph.record(failure("late", number), span=span)
+            failgraph.record(failure("deferred", number), deferred=True)
+            with failgraph.hop():
+                event = FailureEvent(event_id=f"peer-{number}", failure_kind="k", boundary="model")
+                recorder().record_reply(FailureReport(events={event.event_id: event}), {})
+            failgraph.current_report()
+            with contextlib.suppress(NgFailureEvent):
+                raise failure("handled", number)  # in no request: nobody records it
+            failgraph.record(failure("own", number), own=True)
+            raise failure("escapes", number)
+
+
+def memory() -> int:
+    """Bytes of this process that are in memory."""
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def slope(points: Sequence[tuple[int, int]]) -> float:
+    """Bytes a trace, by least squares."""
+    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+def main(traces: int) -> int:
+    """Run so many traces; 0 where memory stayed flat."""
+    attaching.attach("soak", look=False)
+    exporter = Counting()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(exporter, max_queue_size=8192))
+    tracer = provider.get_tracer("soak")
+    points: list[tuple[int, int]] = []
+    began = time.monotonic()
+    for number in range(1, traces + 1):
+        trace(tracer, number)
+        if number % max(1, traces // 50) == 0:
+            provider.force_flush()
+            points.append((number, memory()))
+            if len(points) % 5 == 0:
+                spent = time.monotonic() - began
+                print(f"{number:>9} traces  {points[-1][1] / 2**20:8.1f} MiB  {spent:7.0f} s", flush=True)
+    after = points[int(len(points) * WARM_UP) :]
+    fifth = max(1, len(after) // 5)
+    first, last = (sorted(y for _, y in part)[len(part) // 2] for part in (after[:fifth], after[-fifth:]))
+    counts = failgraph.stats()
+    print(f"{exporter.events} failures exported, {exporter.events / traces:.1f} a trace; {dict(counts)}")
+    print(
+        f"after the warm-up: {slope(after):+.3f} bytes a trace, "
+        f"{(last - first) / 2**20:+.2f} MiB from first to last fifth"
+    )
+    busy = recorder().busy
+    provider.shutdown()
+    attaching.detach()
+    whole = exporter.events == traces * FAILURES and not counts.get("internal_error")
+    print(
+        "flat" if last - first <= MOST_GROWTH else "it grows",
+        "· nothing lost" if whole else "· LOST",
+        "· idle" if not busy else "· busy",
+    )
+    return 0 if last - first <= MOST_GROWTH and whole and not busy else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000))
