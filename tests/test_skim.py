@@ -51,7 +51,12 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
     def result() -> object:
         try:
             found = read(path)
-            return found.durations, found.rollouts, repr(found._replace(durations={}, rollouts={}))
+            return (
+                found.durations,
+                found.rollouts,
+                found.starts,
+                repr(found._replace(durations={}, rollouts={}, starts={})),
+            )
         except SourceError as error:
             return str(error)
 
