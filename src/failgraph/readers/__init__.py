@@ -248,4 +248,4 @@ def _forms(
                     way.pass_over(document.times())
                 document = document.rest
             if document is not None:
-                yield from spans_of(document, line, bad)
+                yield from spans_of(document, line, bad, way.trace_ids)

@@ -54,7 +54,10 @@ def _of_resource(resource_spans: Mapping[str, object], at: At) -> Iterator[SpanR
     for name in ("scopeSpans", "instrumentationLibrarySpans"):
         for scope_spans in at.list(_get(resource_spans, name), name):
             for span in at.list(at.dict(scope_spans, name).get("spans"), "spans"):
-                record = _span(at.dict(span, "a span"), service if isinstance(service, str) else "", process, at)
+                fields = at.dict(span, "a span")
+                if at.trace_ids is not None and _id(_get(fields, "traceId"), 16) not in at.trace_ids:
+                    continue
+                record = _span(fields, service if isinstance(service, str) else "", process, at)
                 if record is None:
                     at.wrong("a span without a usable id")
                 else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from failgraph.readers.found import BadLines
@@ -18,6 +18,8 @@ class At(NamedTuple):
 
     line: int
     bad: BadLines
+    trace_ids: Container[str] | None = None
+    """The traces of which spans are asked for; a reader may give others too. None: of all."""
 
     def wrong(self, what: str) -> None:
         """Something is not as its dialect has it, and is left out."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import not_
@@ -45,6 +45,8 @@ class Way(NamedTuple):
     """Whether a span of OTLP protobuf is read in full."""
     pass_over: Callable[[Iterable[Times]], None] | None = None
     """Told of those that are not; None: nobody wants to know of them."""
+    trace_ids: Container[str] | None = None
+    """The traces of which spans are asked for; None: of all."""
 
 
 IN_FULL = Way()
@@ -106,7 +108,11 @@ class Skimmer:
     def second(self, trace_ids: Collection[str]) -> Way:
         """The second pass: only spans of these traces, as far as they are known without reading."""
         binary = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
-        return Way(self._selecting(trace_ids), lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG))
+        return Way(
+            self._selecting(trace_ids),
+            lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG),
+            trace_ids=trace_ids,
+        )
 
     def _selecting(self, trace_ids: Iterable[str]) -> Parse:
         types = self._types
