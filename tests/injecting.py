@@ -38,6 +38,9 @@ Site = tuple[str, int, str]
 
 PROGRAM = Path(__file__).with_name("injected_program.py")
 
+_CALLED_BY_PYTHON = frozenset({"_remove", "remove", "_commit_removals", "__del__"})
+"""What the garbage collector calls, of weak references and finalizers, wherever it happens to run."""
+
 
 def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
     """The call to somebody else's code that failgraph is about to make; None where this is another call, or none."""
@@ -45,6 +48,8 @@ def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
         caller: FrameType | None = frame
         name = getattr(arg, "__qualname__", repr(arg))
     elif event == "call" and OURS not in frame.f_code.co_filename and not resumed(frame):
+        if frame.f_code.co_name in _CALLED_BY_PYTHON:
+            return None
         caller = frame.f_back
         name = frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name
     else:

@@ -326,7 +326,7 @@ def test_a_limit_that_is_no_number_is_said(environ):
     with Receiver() as receiver:
         here = environ(**sends_to(receiver, OTEL_SPAN_EVENT_COUNT_LIMIT="many"))
         (said,) = found(checks(here, None, None), "round trip", "problem")
-    assert said.startswith("OpenTelemetry's SDK does not start: OTEL_SPAN_EVENT_COUNT_LIMIT must be")
+    assert said.startswith("OpenTelemetry's SDK does not start: ")
 
 
 def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):

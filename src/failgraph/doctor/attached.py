@@ -6,8 +6,9 @@ import importlib
 import os
 import site
 import sysconfig
-from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points, packages_distributions, version
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
 from importlib.util import find_spec
 
 from failgraph.doctor.check import Check
@@ -65,15 +66,21 @@ def _targets() -> Iterator[Check]:
             if find_spec(package.split(".")[0]) is None:
                 yield Check(PART, "ok", f"{package} is not installed")
                 continue
-            names = installed.get(package.split(".")[0], [])
-            name = next((each for each in names if each.startswith(package.replace(".", "-"))), *names[:1])
             failed = list(filter(None, map(_not_loaded, modules)))
             yield from (Check(PART, "note", text) for text in failed)
-            yield Check(PART, "ok", f"{name} {version(name)}" if name else package)
+            yield Check(PART, "ok", _installed(package, installed.get(package, [])))
         for missing, why in hooks.missing().items():
             yield Check(PART, "problem", neutral(f"{missing} cannot be hooked ({why}); the rest works"))
     finally:
         detach()
+
+
+def _installed(package: str, distributions: Sequence[str]) -> str:
+    """What a package is installed as, with its version; a namespace is of many, so that the name has to do."""
+    for name in (package.replace(".", "-"), *distributions):
+        with suppress(PackageNotFoundError):
+            return f"{name} {version(name)}"
+    return package
 
 
 def _package(module: str) -> str:
