@@ -23,6 +23,7 @@ from failgraph import NgFailureEvent, writing
 from failgraph.journal import files as journal_files
 from failgraph.journal.lines import line_of, packed
 from failgraph.recorder import recorder
+from failgraph.settings import current
 from journals import event, files, ids, lines
 
 SECRET = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
@@ -310,6 +311,14 @@ def test_a_directory_that_vanishes_is_made_again_or_counted(directory, tmp_path,
     assert len(caplog.messages) == 1
 
 
+def test_two_processes_that_make_the_directory_at_once(directory, monkeypatch):
+    """The one that is slower finds it made, and goes on."""
+    directory.mkdir()
+    assert current().journal == str(directory)
+    monkeypatch.setattr(journal_files.os.path, "isdir", lambda _: False)
+    assert failgraph.record(event("a")).placement == "journal"
+
+
 def test_a_descriptor_that_somebody_closed_is_not_written_to(directory, tmp_path):
     """A daemon closes all it has: its number may be another file's by then."""
     failgraph.record(event("a"))
@@ -347,8 +356,6 @@ def test_threads_that_record_at_once_lose_nothing(directory, setting, tracer, ex
 def test_a_limit_out_of_bounds_is_a_clear_error(setting, bad, caplog):
     """It names the setting and the bounds; the default stands in."""
     setting("JOURNAL_MAX_BYTES", bad)
-    from failgraph.settings import current
-
     assert current().journal_max_bytes == 64 << 20
     assert f"FAILGRAPH_JOURNAL_MAX_BYTES={bad!r} is no number from 65536 to 1099511627776" in caplog.text
 

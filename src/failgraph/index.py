@@ -83,6 +83,10 @@ class Index:
         """How many traces have an entry."""
         return len(self._traces)
 
+    def __contains__(self, trace_id: int) -> bool:
+        """Whether a trace has an entry; takes no lock."""
+        return trace_id in self._traces
+
     def _entry(self, trace_id: int) -> _Trace:
         entry = self._traces.get(trace_id)
         if entry is None:

@@ -38,8 +38,12 @@ class SpanLimits(NamedTuple):
 def span_limits(span: Span) -> SpanLimits:
     """The limits of `span`, as far as its class shows them."""
     limits = getattr(span, "_limits", None)
-    if limits is None:
-        return _UNKNOWN
+    return _UNKNOWN if limits is None else _limits_of(limits)
+
+
+@functools.lru_cache(maxsize=8)
+def _limits_of(limits: Any) -> SpanLimits:
+    """Of each provider once: its spans share one object."""
 
     def read(name: str) -> int | None:
         value = getattr(limits, name, None)

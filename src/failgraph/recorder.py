@@ -53,10 +53,9 @@ class Recorder:
         """Whether what was deferred should be recorded soon, lest some be refused."""
         return len(self._deferred) >= MAX_WAITING // 2
 
-    @property
-    def busy(self) -> bool:
-        """Whether there is anything to do when a span ends."""
-        return bool(self.index) or len(self._deferred) > 0
+    def concerns(self, span_context: SpanContext | None) -> bool:
+        """Whether there is anything to do when that span ends; asked of every span that does."""
+        return (span_context is not None and span_context.trace_id in self.index) or len(self._deferred) > 0
 
     def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False) -> Recorded:
         """Write `failure` with its causes; see the function `record`. With `at_once` it waits for no span to end."""

@@ -6,6 +6,7 @@ event read back from a backend.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, get_args
@@ -31,6 +32,10 @@ def _max_lengths(model: type[BaseModel]) -> dict[str, int]:
 _LENGTHS: dict[type[BaseModel], dict[str, int]] = {
     model: _max_lengths(model) for model in (FailureEvent, SdkErrorDetails, *DETAILS_OF.values())
 }
+
+_NO_TEXTS = ("event_id", "boundary", "stage", "http_status", "details", "foreign_error")
+_TEXTS = {name: limit or sys.maxsize for name, limit in _LENGTHS[FailureEvent].items() if name not in _NO_TEXTS}
+"""The most characters of each field that is text and nothing else."""
 
 
 def boundary_of(value: object) -> FailureBoundary | None:
@@ -72,6 +77,9 @@ def salvage(
     for name, value in fields.items():
         if name in ("event_id", "boundary") or value is None:
             continue
+        if type(value) is str and len(value) <= _TEXTS.get(name, -1) and value.isascii():
+            kept[name] = value  # as nearly all are
+            continue
         try:
             kept[name] = _field(boundary, name, value, lose, shorten)
         except Exception:  # noqa: BLE001 - an object of the user's may raise whatever it is asked
@@ -84,7 +92,7 @@ def salvage(
 
 def _field(boundary: FailureBoundary, name: str, value: object, lose: Any, shorten: Callable[[str, int], str]) -> Any:
     """The value of a field of an event, as it fits the schema; None where it does not."""
-    if name not in FailureEvent.model_fields:
+    if name not in _LENGTHS[FailureEvent]:
         return lose("unknown_field", safe_str(name)[:80])
     if name == "details":
         return _details(boundary, value, lose, shorten)
@@ -137,7 +145,7 @@ def _part(model: type[BaseModel], value: object, lose: Any, shorten: Callable[[s
     for name, part in fields_of(value).items():
         if part is None:
             continue
-        if name not in model.model_fields:
+        if name not in _LENGTHS[model]:
             lose("unknown_field", safe_str(name)[:80])
         elif name == "http_status":
             kept[name] = _status(part, lose)

@@ -103,7 +103,9 @@ def _files(folder: Path, scale: Scale) -> Iterator[Row]:
 def _memory(path: Path, scale: Scale) -> Row:
     """Traces of five spans, with two failures on each."""
     count = scale.events
-    happened = (span(number, usual(), usual()) for number in range(count // 2))
+    happened = (
+        span(number, *(usual().model_copy(update={"cause_id": None}) for _ in range(2))) for number in range(count // 2)
+    )
     json_lines(path, happened)
     size = path.stat().st_size
     _, used, found = read_apart(path)

@@ -120,13 +120,7 @@ class Journal:
         if self._file is not None and size is not None and size + needed <= most:
             return self._file
         if self._file is not None:
-            self._file.close()
-            if os.path.lexists(self._file.path):
-                self._remove(self._before)
-                self._before = self._file
-            else:
-                self._gone(self._file)
-            self._file = None
+            self._leave(self._file)
         self._file = self._new(line)
         if self._removed:
             self._file.append(packed_note(self._removed, line.service, line.pid), failures=0)
@@ -135,15 +129,22 @@ class Journal:
     def _new(self, line: Line) -> _File:
         service = _STRANGE.sub("_", line.service).lstrip(".")[:_MAX_SERVICE] or "service"
         if not os.path.isdir(self._directory):
-            os.mkdir(self._directory, 0o700)
+            with contextlib.suppress(FileExistsError):  # another process was quicker
+                os.mkdir(self._directory, 0o700)
         return _File(os.path.join(self._directory, f"{service}-{line.pid}-{time.time_ns()}.jsonl"))
 
-    def _remove(self, file: _File | None) -> None:
-        """Take away the older file, so that there is room for a new one."""
-        if file is not None:
+    def _leave(self, file: _File) -> None:
+        """Write to `file` no more: it is kept as the older one, whose place the one before it makes."""
+        file.close()
+        self._file = None
+        if not os.path.lexists(file.path):
             self._gone(file)
+            return
+        oldest, self._before = self._before, file
+        if oldest is not None:
+            self._gone(oldest)
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(file.path)
+                os.unlink(oldest.path)
 
     def _gone(self, file: _File) -> None:
         self._removed += file.failures

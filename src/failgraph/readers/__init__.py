@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, NamedTuple
 
@@ -20,6 +20,7 @@ from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
+from failgraph.readers.skim import IN_FULL, Skimmed, Skimmer, Times, Way
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
 from failgraph.readers.trace import Trace, traces_of
@@ -118,10 +119,12 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     # In the order in which they appear, so that one source always gives one result.
     kept: dict[str, dict[str, SpanRecord]] = {}
     founds = [Found() for _ in parts]
+    skimmers = [Skimmer() for _ in parts]
     refused: list[SourceError] = []
-    for number, ((name, file), found) in enumerate(zip(parts, founds, strict=True)):
+    for number, ((name, file), found, skimmer) in enumerate(zip(parts, founds, skimmers, strict=True)):
+        told, way = _share(progress, number, 2 * len(parts)), skimmer.first(every.pass_over)
         try:
-            for span in _spans(file, name, losses, _share(progress, number, 2 * len(parts)), found):
+            for span in _spans(file, name, losses, told, found, way):
                 every.see(span)
                 if span.tells_of_failures:
                     kept.setdefault(span.trace_id, {})
@@ -130,9 +133,10 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     if refused and len(refused) == len(parts):
         raise refused[0]
     losses.extend(Loss("bad_line", str(error)) for error in refused)
-    for number, (name, file) in enumerate(parts if kept else ()):
+    for number, ((name, file), skimmer) in enumerate(zip(parts, skimmers, strict=True) if kept else ()):
+        told, way = _share(progress, len(parts) + number, 2 * len(parts)), skimmer.second(kept)
         with contextlib.suppress(SourceError):  # told of in the first pass
-            for span in _spans(file, name, [], _share(progress, len(parts) + number, 2 * len(parts)), Found()):
+            for span in _spans(file, name, [], told, Found(), way):
                 if span.trace_id in kept:
                     _keep(kept[span.trace_id], span, losses)
     losses.extend(Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id])
@@ -165,6 +169,19 @@ class _Every:
             if span.trace_id not in known:
                 self.rollouts[rollout] = known | {span.trace_id}
 
+    def pass_over(self, spans: Iterable[Times]) -> None:
+        """Spans of which nothing else was read: no rollout, no failure, not of a journal."""
+        of_all = self._times
+        for trace_id, start, end in spans:
+            times = of_all.get(trace_id)
+            if times is None:
+                of_all[trace_id] = [start, end]
+                continue
+            if start and (start < times[0] or not times[0]):
+                times[0] = start
+            if end > times[1]:
+                times[1] = end
+
     def starts(self) -> dict[str, int]:
         """By trace id, in ns since the epoch; 0 where no span says one."""
         return {key: start for key, (start, _) in self._times.items()}
@@ -189,12 +206,17 @@ def _share(progress: Progress | None, which: int, of: int) -> Progress | None:
 
 
 def _spans(
-    file: IO[bytes], source: str | os.PathLike[str], losses: list[Loss], progress: Progress | None, found: Found
+    file: IO[bytes],
+    source: str | os.PathLike[str],
+    losses: list[Loss],
+    progress: Progress | None,
+    found: Found,
+    way: Way = IN_FULL,
 ) -> Iterator[SpanRecord]:
     """One pass over the whole of `file`."""
     bad = BadLines(found, losses)
     try:
-        for span in _forms(file, source, found, bad, progress):
+        for span in _forms(file, source, found, bad, progress, way):
             found.spans += 1
             yield span
     except UNPACK_ERRORS:
@@ -206,13 +228,24 @@ def _spans(
 
 
 def _forms(
-    file: IO[bytes], source: str | os.PathLike[str], found: Found, bad: BadLines, progress: Progress | None
+    file: IO[bytes],
+    source: str | os.PathLike[str],
+    found: Found,
+    bad: BadLines,
+    progress: Progress | None,
+    way: Way,
 ) -> Iterator[SpanRecord]:
     head = unpacked(file, source, None).read(HEAD)
     stream = unpacked(file, source, progress)
     if looks_like_protobuf(head):
         found.protobuf = True
-        yield from protobuf_spans(stream, head, bad)
+        yield from protobuf_spans(stream, head, bad, way)
     else:
-        for line, document in json_documents(stream, found, bad):
-            yield from spans_of(document, line, bad)
+        for line, document in json_documents(stream, found, bad, way.parse):
+            if isinstance(document, Skimmed):
+                if way.pass_over is not None:
+                    found.spans += len(document.passed_over)
+                    way.pass_over(document.times())
+                document = document.rest
+            if document is not None:
+                yield from spans_of(document, line, bad, way.trace_ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from failgraph.journal.lines import is_line, is_note
 from failgraph.readers.answers import answers, is_jaeger
@@ -16,9 +16,14 @@ from failgraph.readers.rows import row_spans
 from failgraph.readers.span import SpanRecord
 
 
-def spans_of(document: object, line: int, bad: BadLines) -> Iterator[SpanRecord]:
-    """The spans of one document, or of a list of them; what of it is of the wrong type goes into `bad`."""
-    at = At(line, bad)
+def spans_of(
+    document: object, line: int, bad: BadLines, trace_ids: Container[str] | None = None
+) -> Iterator[SpanRecord]:
+    """The spans of one document, or of a list of them; what of it is of the wrong type goes into `bad`.
+
+    With `trace_ids` those of other traces may be left out.
+    """
+    at = At(line, bad, trace_ids)
     for answer in answers(document):
         bad.found.answered |= answer.wrapped
         for error in answer.errors:

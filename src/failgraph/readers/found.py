@@ -14,6 +14,7 @@ _MAX_BAD_LINES = 20
 MAX_REFUSALS = 3
 """Errors of a backend that are told in its words; the rest say the same, as a rule."""
 _SIGNALS = {"logs": "logs", "metrics": "metrics", "profiles": "profiles", "spans": "traces"}
+_TRACES = frozenset({"traces"})
 
 
 @dataclass(slots=True)
@@ -58,6 +59,11 @@ class Found:
         if isinstance(document, dict):
             names = (str(key).lower().replace("_", "").removeprefix("resource") for key in document)
             self.signals |= {_SIGNALS[name] for name in names if name in _SIGNALS}
+
+    def see_traces(self) -> None:
+        """Count a JSON document of traces."""
+        self.documents += 1
+        self.signals |= _TRACES
 
     def instead(self) -> str:
         """What it holds instead, in a sentence."""

@@ -9,6 +9,7 @@ from typing import IO
 
 from failgraph.readers.answers import is_whole
 from failgraph.readers.found import BadLines, Found
+from failgraph.readers.skim import Parse, Skimmed
 
 _MAX_LINE = 1 << 29
 """Bytes of one document at most; a longer one is left out and said."""
@@ -20,31 +21,43 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _BOM = b"\xef\xbb\xbf"
 
 
-def json_documents(stream: IO[bytes], found: Found, bad: BadLines) -> Iterator[tuple[int, object]]:
+def json_documents(
+    stream: IO[bytes], found: Found, bad: BadLines, parse: Parse = json.loads
+) -> Iterator[tuple[int, object]]:
     """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
     lines = numbered(stream, bad)
     for _ in range(_MAX_RETRIES):
-        pending = _Pending(bad)
-        for number, document in _documents(lines, pending):
-            found.see(document)
+        pending = _Pending(bad, parse)
+        for number, document in _documents(lines, pending, parse):
+            if isinstance(document, Skimmed):
+                found.see_traces()
+            else:
+                found.see(document)
             yield number, document
         # A document that never ended has swallowed what stood behind it: go on behind its first line.
         lines = iter(pending.behind_first())
-    _Pending(bad, list(lines)).drop()
+    _Pending(bad, parse, list(lines)).drop()
 
 
-def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending) -> Iterator[tuple[int, object]]:
+def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending, parse: Parse) -> Iterator[tuple[int, object]]:
     for number, line in lines:
-        documents = _parsed(line) if not pending or pending.may_end_before(line) else None
-        if documents is not None and (not pending or any(map(is_whole, documents))):
-            pending.drop()
+        free = not pending
+        documents = _parsed(line, parse) if free or pending.may_end_before(line) else None
+        if documents is not None and (free or any(map(_is_whole, documents))):
+            if not free:
+                pending.drop()
             first = number
         else:
             pending.add(number, line)
             if not pending.complete():
                 continue
             first, documents = pending.take()
-        yield from ((first, document) for document in documents)
+        for document in documents:
+            yield first, document
+
+
+def _is_whole(document: object) -> bool:
+    return isinstance(document, Skimmed) or is_whole(document)
 
 
 def numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
@@ -65,8 +78,9 @@ def numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
 class _Pending:
     """Lines that only together may be a document."""
 
-    def __init__(self, bad: BadLines, lines: list[tuple[int, bytes]] | None = None) -> None:
+    def __init__(self, bad: BadLines, parse: Parse, lines: list[tuple[int, bytes]] | None = None) -> None:
         self._bad = bad
+        self._parse = parse
         self._lines = lines or []
         self._size = 0
         self._depth = 0
@@ -100,7 +114,7 @@ class _Pending:
     def take(self) -> tuple[int, list[object]]:
         """The documents that the lines are, and the first line's number; none where they are broken."""
         first = self._lines[0][0]
-        documents = _parsed(b"".join(line for _, line in self._lines))
+        documents = _parsed(b"".join(line for _, line in self._lines), self._parse)
         if documents is None:
             self.drop()
         self._lines = []
@@ -121,10 +135,10 @@ class _Pending:
         return rest
 
 
-def _parsed(text: bytes) -> list[object] | None:
+def _parsed(text: bytes, parse: Parse) -> list[object] | None:
     """The documents that `text` is, one behind the other; None where it is broken."""
     try:
-        return [json.loads(text)]
+        return [parse(text)]
     except RecursionError:
         return None
     except ValueError:

@@ -54,7 +54,10 @@ def _of_resource(resource_spans: Mapping[str, object], at: At) -> Iterator[SpanR
     for name in ("scopeSpans", "instrumentationLibrarySpans"):
         for scope_spans in at.list(_get(resource_spans, name), name):
             for span in at.list(at.dict(scope_spans, name).get("spans"), "spans"):
-                record = _span(at.dict(span, "a span"), service if isinstance(service, str) else "", process, at)
+                fields = at.dict(span, "a span")
+                if at.trace_ids is not None and _id(_get(fields, "traceId"), 16) not in at.trace_ids:
+                    continue
+                record = _span(fields, service if isinstance(service, str) else "", process, at)
                 if record is None:
                     at.wrong("a span without a usable id")
                 else:
@@ -111,6 +114,7 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
         if isinstance(key, str) and (key.startswith(semconv.PREFIX) or key in others):
             value = _value(pair.get("value"))
             # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
+            key = semconv.NAMES.get(key, key)
             found[key] = array(value) if isinstance(value, str) and semconv.is_array(key) else value
     return found
 
@@ -118,6 +122,8 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
 def _value(value: object) -> Value:
     """An `AnyValue`; None for one of a type that failgraph never writes, which is then told as such."""
     fields = value if isinstance(value, dict) else {}
+    if len(fields) == 1 and (text := fields.get("stringValue")) is not None:
+        return text  # as most are
     array = _get(fields, "arrayValue")
     if isinstance(array, dict):
         values = array.get("values")

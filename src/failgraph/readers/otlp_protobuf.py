@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from failgraph import semconv
 from failgraph.readers.answers import said
 from failgraph.readers.found import BadLines
+from failgraph.readers.skim import IN_FULL, Times, Way
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 from failgraph.readers.wire import MAX_MESSAGE, DamagedError, Field, fields, tags
 
@@ -43,30 +44,42 @@ def _is_framed(head: bytes) -> bool:
     return len(head) > 4 and head[:1] != b"\x0a" and head[4] == _FIRST and 0 < length < MAX_MESSAGE
 
 
-def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines) -> Iterator[SpanRecord]:
+def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines, way: Way = IN_FULL) -> Iterator[SpanRecord]:
     """The spans of a stream; a message that cannot be read goes into `bad`, and the rest is read all the same."""
     from google.protobuf.message import DecodeError
 
-    type_ = _resource_spans_type()
+    types = _types()
     answer = _Answer(bad)
     number = 0
     for field in _fields(stream, bad, framed=_is_framed(head)):
         for message in answer.messages(field):
             number += 1
             try:
-                resource_spans = type_.FromString(message)
+                resource_spans = types.resource_spans.FromString(message)
             except DecodeError:
                 bad.add(f"message {number} is no OTLP protobuf")
                 continue
-            for span in _spans(resource_spans, number, bad):
+            # What an answer says of its traces is said of each.
+            for span in _spans(resource_spans, types, IN_FULL if answer.is_one else way, _Said(number, bad)):
                 answer.see(span)
                 yield span
     answer.close()
 
 
+class _Types(NamedTuple):
+    resource_spans: Any
+    """With each span as bytes."""
+    span: Any
+    beginning: Any
+    """A span of which only ids, kind and times are read."""
+
+
+_BEGINNING = frozenset({"trace_id", "span_id", "kind", "start_time_unix_nano", "end_time_unix_nano"})
+
+
 @lru_cache
-def _resource_spans_type() -> Any:
-    """The class of `ResourceSpans` with `bytes` for each `string`.
+def _types() -> _Types:
+    """The classes of messages, with `bytes` for each `string`.
 
     Tempo cuts strings by bytes, in the middle of a character too; a message with one such string, of whatever
     attribute, would be refused whole.
@@ -83,11 +96,23 @@ def _resource_spans_type() -> Any:
         for field in (field for message in (*file.message_type, *nested) for field in message.field):
             if field.type == field.TYPE_STRING:
                 field.type = field.TYPE_BYTES
+        for message in list(file.message_type):
+            if message.name == "ScopeSpans":
+                spans = next(field for field in message.field if field.name == "spans")
+                spans.type = spans.TYPE_BYTES
+                spans.ClearField("type_name")
+            elif message.name == "Span":
+                kept = [field for field in message.field if field.name in _BEGINNING]
+                file.message_type.add(name="Beginning", field=kept)
         pool.AddSerializedFile(file.SerializeToString())
-    type_ = pool.FindMessageTypeByName("opentelemetry.proto.trace.v1.ResourceSpans")
-    if hasattr(message_factory, "GetMessageClass"):
-        return message_factory.GetMessageClass(type_)
-    return message_factory.MessageFactory(pool).GetPrototype(type_)
+
+    def class_of(name: str) -> Any:
+        type_ = pool.FindMessageTypeByName(f"opentelemetry.proto.trace.v1.{name}")
+        if hasattr(message_factory, "GetMessageClass"):
+            return message_factory.GetMessageClass(type_)
+        return message_factory.MessageFactory(pool).GetPrototype(type_)
+
+    return _Types(*map(class_of, ("ResourceSpans", "Span", "Beginning")))
 
 
 def _fields(stream: IO[bytes], bad: BadLines, *, framed: bool) -> Iterator[Field]:
@@ -135,6 +160,11 @@ class _Answer:
             self._partial |= field.tag == _STATUS and field.value == _PARTIAL
             self._words = said(_text(field.data)) if field.tag == _MESSAGE else self._words
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one at all."""
+        return self._wrapped
+
     def see(self, span: SpanRecord) -> None:
         """A span of the trace."""
         if self._wrapped:
@@ -150,18 +180,48 @@ class _Answer:
         self._trace_ids, self._partial, self._words = {}, False, ""
 
 
-def _spans(resource_spans: Any, number: int, bad: BadLines) -> Iterator[SpanRecord]:
+class _Said(NamedTuple):
+    """Where to say what is wrong with a span."""
+
+    number: int
+    bad: BadLines
+
+    def is_span(self, span: Any) -> bool:
+        """Whether it has ids; what else is wrong is said too."""
+        if not _usable(span.trace_id, 16) or not _usable(span.span_id, 8):
+            self.bad.add(f"message {self.number}: a span without a usable id")
+            return False
+        if not 0 <= span.kind < len(KINDS):
+            self.bad.add(f"message {self.number}: the kind of a span is none")
+        return True
+
+
+def _spans(resource_spans: Any, types: _Types, way: Way, said: _Said) -> Iterator[SpanRecord]:
+    from google.protobuf.message import DecodeError
+
     resource = resource_spans.resource
     process = hash(resource.SerializeToString(deterministic=True))
     service = _attributes(resource.attributes, _OF_RESOURCE).get("service.name")
+    passed_over: list[Times] = []
     for scope_spans in resource_spans.scope_spans:
-        for span in scope_spans.spans:
-            if not _usable(span.trace_id, 16) or not _usable(span.span_id, 8):
-                bad.add(f"message {number}: a span without a usable id")
+        for data in scope_spans.spans:
+            in_full = way.wants(data)
+            if not in_full and way.pass_over is None:
                 continue
-            if not 0 <= span.kind < len(KINDS):
-                bad.add(f"message {number}: the kind of a span is none")
-            yield _span(span, service if isinstance(service, str) else "", process)
+            try:
+                span = (types.span if in_full else types.beginning).FromString(data)
+            except DecodeError:
+                said.bad.add(f"message {said.number}: a span is no OTLP protobuf")
+                continue
+            if not said.is_span(span):
+                continue
+            if in_full:
+                yield _span(span, service if isinstance(service, str) else "", process)
+            else:
+                passed_over.append((span.trace_id.hex(), span.start_time_unix_nano, span.end_time_unix_nano))
+    if way.pass_over is not None:
+        said.bad.found.spans += len(passed_over)
+        way.pass_over(passed_over)
 
 
 def _usable(id_: bytes, size: int) -> bool:
@@ -190,7 +250,8 @@ def _span(span: Any, service: str, process: int) -> SpanRecord:
 
 def _attributes(pairs: Any, others: frozenset[bytes]) -> dict[str, Value]:
     """The attributes under our prefix, and those of `others`."""
-    return {_text(pair.key): _value(pair.value) for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others}
+    found = (pair for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others)
+    return {semconv.NAMES.get(key := _text(pair.key), key): _value(pair.value) for pair in found}
 
 
 def _value(value: Any) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from failgraph.readers.found import BadLines
@@ -18,6 +18,8 @@ class At(NamedTuple):
 
     line: int
     bad: BadLines
+    trace_ids: Container[str] | None = None
+    """The traces of which spans are asked for; a reader may give others too. None: of all."""
 
     def wrong(self, what: str) -> None:
         """Something is not as its dialect has it, and is left out."""
@@ -71,6 +73,11 @@ def array(value: object) -> Value:
 def count(value: object) -> int:
     """A time or a count, given as a number or as text; 0 where it is absent or no such thing."""
     return max(0, integer(value) or 0)
+
+
+def decimal(text: str) -> int:
+    """A time or a count, as `count` gives it, of text: as a rule nothing but digits."""
+    return int(text) if len(text) < 20 and text.isascii() and text.isdigit() else count(text)
 
 
 def fingerprint(resource: object) -> int:

@@ -31,6 +31,10 @@ _RULES = (
 )
 _NEEDLES = sorted({needle for rule in _RULES for needle in rule.needles})
 
+_MAX_NAME, _MAX_PLAIN = 64, 1024
+_plain: set[str] = set()
+"""Short texts without a secret: names of classes and operations, of which the same few come again and again."""
+
 _SHORT_TOKEN = 8
 """A peer token of fewer characters may be part of any word."""
 _MARK = mark("").removesuffix("]")
@@ -54,12 +58,19 @@ def redact(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    lowered = text.lower()
+    if text in _plain:
+        return text
+    lowered, shown = text.lower(), text
     found = [needle for needle in _NEEDLES if needle in lowered]
     for rule in _RULES if found else ():
         if not rule.needles.isdisjoint(found):
-            text = rule.pattern.sub(rule.replace, text)
-    return shapes.without_random_tokens(text)
+            shown = rule.pattern.sub(rule.replace, shown)
+    shown = shapes.without_random_tokens(shown)
+    if len(text) <= _MAX_NAME and shown == text:
+        if len(_plain) >= _MAX_PLAIN:
+            _plain.clear()
+        _plain.add(text)
+    return shown
 
 
 def _with_own_rules(text: str, settings: Settings) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cached_property
 
 from failgraph.redaction.values import MARK, is_placeholder
 
@@ -16,18 +16,26 @@ QUOTE = r"""(?:\\{0,15}(?:["']|&quot;|&apos;|&\#(?:3[49]|x2[27]);))"""
 """One quote in a pattern, escaped as deep as text is nested in text."""
 
 
-class Rule(NamedTuple):
-    """One kind of secret."""
+class Rule:
+    """One kind of secret. Its pattern is compiled where a text first may hold one: few are, and all would be slow."""
 
-    needles: frozenset[str]
-    """In lower case; one of them stands in every text that the rule changes, so that it need not be tried on others."""
-    pattern: re.Pattern[str]
-    replace: Callable[[re.Match[str]], str]
+    def __init__(
+        self, needles: frozenset[str], source: str, flags: int, replace: Callable[[re.Match[str]], str]
+    ) -> None:
+        self.needles = needles
+        """In lower case; one of them stands in every text that the rule changes: it need not be tried on others."""
+        self.replace = replace
+        self._source, self._flags = source, flags
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What it replaces."""
+        return re.compile(self._source, self._flags)
 
 
 def rule(needles: str, pattern: str, replace: Callable[[re.Match[str]], str], flags: int = re.IGNORECASE) -> Rule:
     """A rule, with its needles in one text; white space in the pattern means nothing."""
-    return Rule(frozenset(needles.split()), re.compile(pattern, re.VERBOSE | flags), replace)
+    return Rule(frozenset(needles.split()), pattern, re.VERBOSE | flags, replace)
 
 
 def mark(kind: str) -> str:

@@ -1,0 +1,226 @@
+"""What is passed over changes nothing: read in full or skimmed, a source holds the same, whatever is wrong with it."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from failgraph.errors import SourceError
+from failgraph.readers import read, skim
+from otlp_file import event, failure_span, process, reported, seen, span, write
+
+pytest.importorskip("msgspec", reason="without it nothing is skimmed")
+OTHERS = [f"{number:032x}" for number in range(1, 9)]
+
+
+def documents() -> list[dict[str, Any]]:
+    """A failing trace, spread over two documents, among others that do not fail."""
+    link = {"traceId": OTHERS[0], "spanId": "00000000000000aa"}
+    first = [
+        span(1, name="rollout", attributes={**reported("a", own="a"), "nemo.gym.rollout.id": "r-1"}),
+        *(span(20 + at, trace=trace, end=at + 1, links=[link]) for at, trace in enumerate(OTHERS)),
+    ]
+    second = [
+        span(2, 1, seen(event("a", failure_reason="é “x” \\ \x1b")), name="ü", start=5),
+        failure_span(3, 2, seen(event("b"), 7)),
+        *(span(40 + at, 20 + at, trace=trace, attributes={"url.full": "http://h"}) for at, trace in enumerate(OTHERS)),
+    ]
+    return [process(*first, service="one"), process(*second, service="two")]
+
+
+def compact(document: object) -> bytes:
+    """As exporters write it."""
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
+    """What the source holds, skimmed and read in full; where it cannot be read, what is said.
+
+    Without msgspec it is the same. A hop is equal to itself alone, so its text is compared.
+    """
+
+    def result() -> object:
+        try:
+            found = read(path)
+            return (
+                found.durations,
+                found.rollouts,
+                found.starts,
+                repr(found._replace(durations={}, rollouts={}, starts={})),
+            )
+        except SourceError as error:
+            return str(error)
+
+    skimmed = result()
+    with monkeypatch.context() as without:
+        without.setattr(skim, "_types", lambda: None)
+        assert result() == skimmed
+        without.setattr(skim.Skimmer, "first", lambda *_: skim.IN_FULL)
+        without.setattr(skim.Skimmer, "second", lambda *_: skim.IN_FULL)
+        return skimmed, result()
+
+
+def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
+    """Spans of other traces are passed over in both passes, and what is read is the same."""
+    path = write(tmp_path / "f.jsonl", *map(compact, documents()))
+    skimmer = skim.Skimmer()
+    parse = skimmer.first(lambda _: None).parse
+    first = [parse(line) for line in path.read_bytes().splitlines()]
+    assert [len(each.passed_over) for each in first] == [8, 8]
+    parse = skimmer.second(["0af7651916cd43dd8448eb211c80319c"]).parse
+    second = [parse(line) for line in path.read_bytes().splitlines()]
+    assert [len(each.rest["resourceSpans"][0]["scopeSpans"][0]["spans"]) for each in second] == [1, 2]
+    skimmed, full = both(path, monkeypatch)
+    assert skimmed == full
+    assert len(full[0]) == 9
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "an id in capitals": lambda span: span.update(traceId="ABCDEF" + span["traceId"][6:]),
+    "an id in base64": lambda span: span.update(traceId="Cvdlmgn7SIyNMjQWuAi4QA=="),
+    "an id of zeros": lambda span: span.update(spanId="0" * 16),
+    "an id of another length": lambda span: span.update(spanId="12"),
+    "an id with a line feed": lambda span: span.update(spanId="0" * 15 + "1\n"),
+    "no id": lambda span: span.pop("traceId"),
+    "an id that is a number": lambda span: span.update(traceId=7),
+    "snake case": lambda span: span.update(trace_id=span.pop("traceId")),
+    "a time in snake case": lambda span: span.update(start_time_unix_nano=span.pop("startTimeUnixNano")),
+    "a time that is a number": lambda span: span.update(startTimeUnixNano=1_700_000_000_000_000_123),
+    "a time that is a fraction": lambda span: span.update(startTimeUnixNano=1.5e18),
+    "a time that is text": lambda span: span.update(startTimeUnixNano="1_700"),
+    "a time in other digits": lambda span: span.update(startTimeUnixNano="١٢٣"),
+    "a time before all": lambda span: span.update(startTimeUnixNano="-5"),
+    "a time after all": lambda span: span.update(endTimeUnixNano="9" * 19),
+    "no end": lambda span: span.pop("endTimeUnixNano", None),
+    "no start": lambda span: span.pop("startTimeUnixNano"),
+    "a kind by name": lambda span: span.update(kind="SPAN_KIND_SERVER"),
+    "a kind of none": lambda span: span.update(kind=17),
+    "a kind that is true": lambda span: span.update(kind=True),
+    "a name that is none": lambda span: span.update(name=5),
+    "a name that is null": lambda span: span.update(name=None),
+    "attributes of another type": lambda span: span.update(attributes={"a": 1}),
+    "an attribute of another type": lambda span: span.update(attributes=[3]),
+    "events of another type": lambda span: span.update(events="x"),
+    "an event without a name": lambda span: span.update(events=[{"name": 3}]),
+    "an event of another kind": lambda span: span.update(events=[{"name": "retry", "timeUnixNano": "5"}]),
+    "a status of another type": lambda span: span.update(status=2),
+    "a status that is null": lambda span: span.update(status=None),
+    "dropped": lambda span: span.update(droppedEventsCount="2"),
+    "dropped, no number": lambda span: span.update(droppedAttributesCount="many"),
+    "what Jaeger warns of": lambda span: span.update(
+        attributes=[
+            {"key": "@jaeger@warnings", "value": {"arrayValue": {"values": [{"stringValue": "trace has more than 9"}]}}}
+        ]
+    ),
+    "a rollout": lambda span: span.update(attributes=[{"key": "nemo.gym.rollout.id", "value": {"stringValue": "r-9"}}]),
+    "an id that is not the first": lambda span: span.update(traceId=span.pop("traceId")),
+    "an unknown field": lambda span: span.update(more={"traceId": OTHERS[3], "spans": []}),
+}
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["many a line", "one a line"])
+@pytest.mark.parametrize("at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second document"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_span_that_is_otherwise(change, at, alone, tmp_path, monkeypatch):
+    """Whatever is unusual or wrong with one span is read, and said, as if nothing were passed over."""
+    made = documents()
+    spans = [each for document in made for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    change(spans[at])
+    lines = [process(each) for each in spans] if alone else made
+    skimmed, full = both(write(tmp_path / "f.jsonl", *map(compact, lines)), monkeypatch)
+    assert skimmed == full
+
+
+def _texts() -> dict[str, bytes]:
+    lines = [compact(each) for each in documents()]
+    wide = json.dumps(documents()[0], indent=1).encode()
+    batches = {"batches": documents()[0]["resourceSpans"]}
+    return {
+        "compact": b"\n".join(lines),
+        "raw text": b"\n".join(json.dumps(each, ensure_ascii=False).encode() for each in documents()),
+        "over many lines": wide + b"\n" + lines[1],
+        "in a list": b"[" + b",\n".join(lines) + b"]",
+        "one behind the other": lines[0] + lines[1],
+        "cut off": lines[0] + b"\n" + lines[1][:-40],
+        "cut off, and more": lines[0][:-40] + b"\n" + lines[1],
+        "broken inside": lines[0].replace(b'"kind":', b'"kind"', 1) + b"\n" + lines[1],
+        "escaped": lines[1].replace(b"nemo.gym.failure", b"\\u006eemo.gym.failure"),
+        "an escaped id": lines[0] + b"\n" + lines[1].replace(b"0af765", b"\\u0030af765"),
+        "not UTF-8": lines[1].replace(b"http://h", b"http://\xff"),
+        "not UTF-8 where it is asked for": lines[1].replace(b'"span-', b'"\xff-').replace(b"judge", b"\xe9udge"),
+        "not a number": lines[0].replace(b'"kind":1', b'"kind":NaN'),
+        "a key twice": lines[0].replace(b'"kind":1', b'"kind":1,"kind":3'),
+        "another spelling": json.dumps(batches).encode() + b"\n" + lines[1],
+        "both spellings": json.dumps({**batches, **documents()[1]}).encode(),
+        "nothing in it": b'{"resourceSpans":[]}\n{"resourceSpans":[{"resource":{},"scopeSpans":[{}]}]}',
+        "only others": b"\n".join(lines).replace(b"nemo.gym.", b"some.gym."),
+    }
+
+
+@pytest.mark.parametrize("name", _texts())
+def test_a_document_that_is_otherwise(name, tmp_path, monkeypatch):
+    """Whatever form a file has, skimming what can be skimmed of it gives the same."""
+    path = tmp_path / "f.jsonl"
+    path.write_bytes(_texts()[name])
+    skimmed, full = both(path, monkeypatch)
+    assert skimmed == full
+
+
+def in_protobuf(documents: list[dict[str, Any]]) -> list[Any]:
+    """The same as `TracesData`."""
+    found = copy.deepcopy(documents)
+    for each in found:
+        for fields in each["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+            fields.pop("links", None)
+            for name in ("traceId", "spanId", "parentSpanId"):
+                if name in fields:
+                    fields[name] = base64.b64encode(bytes.fromhex(fields[name])).decode()
+    return [ParseDict(each, TracesData()) for each in found]
+
+
+BINARY_CHANGES: dict[str, Callable[[Any], object]] = {
+    "nothing": lambda span: None,
+    "no trace id": lambda span: span.ClearField("trace_id"),
+    "a short trace id": lambda span: setattr(span, "trace_id", b"\1" * 15),
+    "an id of zeros": lambda span: setattr(span, "span_id", bytes(8)),
+    "no times": lambda span: (span.ClearField("start_time_unix_nano"), span.ClearField("end_time_unix_nano")),
+    "an unknown kind": lambda span: span.MergeFromString(b"\x30\x11"),
+    "a rollout": lambda span: span.attributes.add(key="nemo.gym.rollout.id").value.MergeFromString(b"\x0a\x01r"),
+    "an unknown field": lambda span: span.MergeFromString(b"\xfa\x3f\x03abc"),
+}
+
+
+@pytest.mark.parametrize("framed", [False, True], ids=["plain", "framed"])
+@pytest.mark.parametrize("at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second message"])
+@pytest.mark.parametrize("change", BINARY_CHANGES.values(), ids=BINARY_CHANGES)
+def test_a_span_of_protobuf(change, at, framed, tmp_path, monkeypatch):
+    """Spans of protobuf are passed over as those of JSON are."""
+    messages = in_protobuf(documents())
+    change([span for message in messages for span in message.resource_spans[0].scope_spans[0].spans][at])
+    data = [message.SerializeToString() for message in messages]
+    path = tmp_path / "f.binpb"
+    path.write_bytes(b"".join(len(each).to_bytes(4, "big") * framed + each for each in data))
+    skimmed, full = both(path, monkeypatch)
+    assert skimmed == full
+
+
+def test_any_damage(tmp_path, monkeypatch):
+    """Bytes that are changed, cut out or doubled anywhere give the same, skimmed or not."""
+    chance = random.Random(10)
+    whole = b"\n".join(map(compact, documents()))
+    path = tmp_path / "f.jsonl"
+    for _ in range(150):
+        at, size = chance.randrange(len(whole)), chance.randrange(1, 30)
+        middle = chance.choice([b"", whole[at : at + size] * 2, chance.choice([b'"', b"}", b"\\", b"[", b"0", b"\n"])])
+        path.write_bytes(whole[:at] + middle + whole[at + size :])
+        skimmed, full = both(path, monkeypatch)
+        assert skimmed == full, path.read_bytes()
