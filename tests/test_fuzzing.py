@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
@@ -119,20 +120,24 @@ BOUNDED_FROM = {"deep": 1600}
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_time_grows_with_the_source_and_not_faster(bomb):
-    """Four times the size in at most nine times the time, the better of three; sixteen would be quadratic."""
+    """Eight times the size in less than 24 times the time, the better of three; 64 would be quadratic."""
 
     def took(size: int) -> float:
         data = BOMBS[bomb](size)
+        gc.disable()  # its passes go over what the whole test run holds
         start = time.thread_time()
-        read_source(data)
-        return time.thread_time() - start
+        try:
+            read_source(data)
+            return time.thread_time() - start
+        finally:
+            gc.enable()
 
     size, least = BOUNDED_FROM.get(bomb, 400), float("inf")
     for _ in range(3):
-        least = min(least, took(4 * size) / max(took(size), 1e-3))
-        if least < 9:
+        least = min(least, took(8 * size) / max(took(size), 1e-3))
+        if least < 24:
             break
-    assert least < 9
+    assert least < 24
 
 
 def test_a_compression_bomb_is_an_error_in_a_sentence(tmp_path):
