@@ -91,7 +91,9 @@ def _fitting(
     )
     spans = encode_spans({key: places[key] for key in events if key in places})
     used = _line(REPORT, "") + (_line(SPANS, spans) if spans else 0)
-    text = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
+    text = told.model_dump_json()
+    if not text.isascii():
+        text = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
     if len(text) > _MAX_VALUE:
         return None  # more than a reader inflates
     if used + len(text) > most:
