@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from importlib.metadata import version
-from typing import NoReturn
 
-from failgraph.cli import doctor, importing, reading, starting
 from failgraph.cli.filters import add_filters
-from failgraph.view import neutral
+from failgraph.cli.saying import harmless
+
+TYPE_CHECKING = False  # as `typing` has it, which is slow to load
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,18 +18,20 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it, and end with 2."""
-        super().error(neutral(message, 2000))
+        super().error(harmless(message))
 
 
 class _Version(argparse.Action):
     """Prints the version; looked up only when somebody asks, since a copied package has no metadata."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
         parser.exit(message=f"failgraph {version('failgraph')}\n")
 
 
 def parser() -> Parser:
-    """All commands; `command` of what it parses is the function that does it."""
+    """All commands; `command` of what it parses names the function that does it: `module:function` of this package."""
     whole = Parser(prog="failgraph")
     whole.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     whole.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
@@ -38,12 +42,12 @@ def parser() -> Parser:
     demo.add_argument(
         "--out", metavar="FILE", help="where the traces go, as OTLP JSON lines; by default a temporary file"
     )
-    demo.set_defaults(command=starting.demo)
+    demo.set_defaults(command="starting:demo")
 
     listing = commands.add_parser("list", help="one line for each trace with failures")
     showing = commands.add_parser("show", help="the failure tree of one trace, or of every one with failures")
     ranking = commands.add_parser("top", help="which failures there are most of, and what they cost")
-    for command, action in ((listing, reading.list_traces), (showing, reading.show), (ranking, reading.top)):
+    for command, action in ((listing, "list_traces"), (showing, "show"), (ranking, "top")):
         command.add_argument(
             "source",
             metavar="SOURCE",
@@ -52,7 +56,7 @@ def parser() -> Parser:
         command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
         command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
         add_filters(command)
-        command.set_defaults(command=action)
+        command.set_defaults(command=f"reading:{action}")
     showing.add_argument(
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
@@ -67,16 +71,16 @@ def parser() -> Parser:
     taking.add_argument(
         "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"
     )
-    taking.set_defaults(command=importing.import_files)
+    taking.set_defaults(command="importing:import_files")
 
     examining = commands.add_parser("doctor", help="what is set and attached; sends a failure and reads it back")
     examining.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
     examining.add_argument("--json", action="store_true", help="JSON lines, one object a check")
-    examining.set_defaults(command=doctor.doctor, checks_settings=True)
+    examining.set_defaults(command="doctor:doctor", checks_settings=True)
 
     running = commands.add_parser(
         "run", help="run a program with failgraph enabled", usage="%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
     )
     running.add_argument("argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments")
-    running.set_defaults(command=starting.run)
+    running.set_defaults(command="starting:run")
     return whole
