@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 
 from failgraph.cli.filters import add_filters
 from failgraph.cli.saying import harmless
@@ -10,11 +12,21 @@ from failgraph.cli.saying import harmless
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Finds the width as argparse does, which loads `shutil` for it, and that every kind of compression."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
 
 
 class Parser(argparse.ArgumentParser):
     """Shows what it complains of as every other message is shown."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(formatter_class=_Formatter, **given)
 
     def error(self, message: str) -> NoReturn:
         """Say it, and end with 2."""
@@ -36,7 +48,7 @@ def parser() -> Parser:
     whole.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     whole.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = whole.add_subparsers(required=True, metavar="COMMAND")
+    commands = whole.add_subparsers(prog=whole.prog, required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="run rollouts that really fail, and show their failure graphs")
     demo.add_argument(
@@ -84,3 +96,17 @@ def parser() -> Parser:
     running.add_argument("argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments")
     running.set_defaults(command="starting:run")
     return whole
+
+
+def _columns() -> int:
+    """The width of the terminal, as `shutil.get_terminal_size` has it."""
+    try:
+        columns = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        columns = 0
+    if columns > 0:
+        return columns
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return 80
