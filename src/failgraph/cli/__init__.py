@@ -32,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(_MAX_DIGITS)
     try:
-        arguments = parser().parse_args(argv)
+        argv = sys.argv[1:] if argv is None else argv
+        arguments = parser(argv).parse_args(argv)
         if not getattr(arguments, "checks_settings", False):
             _check_settings()
         code = _function(arguments.command)(arguments)

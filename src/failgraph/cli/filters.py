@@ -8,7 +8,6 @@ import time
 
 from failgraph.boundary import FailureBoundary
 
-_AGO = re.compile(r"(\d{1,6})(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _EARLIEST = 1_000_000_000
 """A second after the epoch, in ns: some backends take 0 for no time, and none knows an earlier one."""
@@ -35,7 +34,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 def _since(text: str) -> int:
     """Nanoseconds since the epoch, of a length of time before now or of a time; one without a zone is local."""
-    ago = _AGO.fullmatch(text.strip())
+    ago = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
     if ago is not None:
         return max(_EARLIEST, time.time_ns() - int(ago[1]) * _SECONDS[ago[2]] * 1_000_000_000)
     from datetime import datetime, timedelta, timezone

@@ -6,12 +6,12 @@ import argparse
 import os
 import sys
 
-from failgraph.cli.filters import add_filters
 from failgraph.cli.saying import harmless
 
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
 
@@ -42,60 +42,87 @@ class _Version(argparse.Action):
         parser.exit(message=f"failgraph {version('failgraph')}\n")
 
 
-def parser() -> Parser:
-    """All commands; `command` of what it parses names the function that does it: `module:function` of this package."""
+def parser(argv: Sequence[str]) -> Parser:
+    """All commands, with the arguments of those that `argv` may mean: nobody waits for what nobody sees.
+
+    `command` of what it parses names the function that does it: `module:function` of this package.
+    """
     whole = Parser(prog="failgraph")
     whole.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
     whole.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(prog=whole.prog, required=True, metavar="COMMAND")
+    for name, (summary, function, add_arguments) in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        command.set_defaults(command=function)
+        if name in argv:
+            add_arguments(command)
+    return whole
 
-    demo = commands.add_parser("demo", help="run rollouts that really fail, and show their failure graphs")
-    demo.add_argument(
+
+def _demo(command: Parser) -> None:
+    command.add_argument(
         "--out", metavar="FILE", help="where the traces go, as OTLP JSON lines; by default a temporary file"
     )
-    demo.set_defaults(command="starting:demo")
 
-    listing = commands.add_parser("list", help="one line for each trace with failures")
-    showing = commands.add_parser("show", help="the failure tree of one trace, or of every one with failures")
-    ranking = commands.add_parser("top", help="which failures there are most of, and what they cost")
-    for command, action in ((listing, "list_traces"), (showing, "show"), (ranking, "top")):
-        command.add_argument(
-            "source",
-            metavar="SOURCE",
-            help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
-        )
-        command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
-        command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
-        add_filters(command)
-        command.set_defaults(command=f"reading:{action}")
-    showing.add_argument(
+
+def _reading(command: Parser) -> None:
+    command.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
+    )
+    command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
+    command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
+    from failgraph.cli.filters import add_filters  # nobody else needs them
+
+    add_filters(command)
+
+
+def _show(command: Parser) -> None:
+    _reading(command)
+    command.add_argument(
         "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
     )
 
-    taking = commands.add_parser("import", help="what NeMo Gym saved, or a journal has, as traces beside the live ones")
-    taking.add_argument(
+
+def _import(command: Parser) -> None:
+    command.add_argument(
         "files",
         metavar="FILE",
         nargs="+",
         help="rollouts.jsonl, rollouts_failures.jsonl, a journal; also in gzip",
     )
-    taking.add_argument(
+    command.add_argument(
         "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"
     )
-    taking.set_defaults(command="importing:import_files")
 
-    examining = commands.add_parser("doctor", help="what is set and attached; sends a failure and reads it back")
-    examining.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
-    examining.add_argument("--json", action="store_true", help="JSON lines, one object a check")
-    examining.set_defaults(command="doctor:doctor", checks_settings=True)
 
-    running = commands.add_parser(
-        "run", help="run a program with failgraph enabled", usage="%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
-    )
-    running.add_argument("argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments")
-    running.set_defaults(command="starting:run")
-    return whole
+def _doctor(command: Parser) -> None:
+    command.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
+    command.add_argument("--json", action="store_true", help="JSON lines, one object a check")
+    command.set_defaults(checks_settings=True)
+
+
+def _run(command: Parser) -> None:
+    command.usage = "%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
+    command.add_argument("argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments")
+
+
+_COMMANDS: Mapping[str, tuple[str, str, Callable[[Parser], None]]] = {
+    "demo": ("run rollouts that really fail, and show their failure graphs", "starting:demo", _demo),
+    "list": ("one line for each trace with failures", "reading:list_traces", _reading),
+    "show": ("the failure tree of one trace, or of every one with failures", "reading:show", _show),
+    "top": ("which failures there are most of, and what they cost", "reading:top", _reading),
+    "import": (
+        "what NeMo Gym saved, or a journal has, as traces beside the live ones",
+        "importing:import_files",
+        _import,
+    ),
+    "doctor": ("what is set and attached; sends a failure and reads it back", "doctor:doctor", _doctor),
+    "run": ("run a program with failgraph enabled", "starting:run", _run),
+}
+"""By name: what help says of it, what does it, and what gives it its arguments."""
 
 
 def _columns() -> int:
