@@ -163,6 +163,13 @@ def test_the_parser_is_loaded_alone():
     assert not loaded & {"pydantic", "opentelemetry", "msgspec", "rich", "httpx", "json", "logging"}
 
 
+def test_run_does_without_the_records():
+    """A program that `failgraph run` starts waits for the settings to be checked, and for nothing else."""
+    loaded = loaded_by("import failgraph.cli.starting; failgraph.cli._check_settings()")
+    assert "json" in loaded
+    assert not loaded & {"pydantic", "opentelemetry", "msgspec", "rich", "httpx"}
+
+
 def test_reading_a_file_does_not_load_the_sdk():
     """The command works on the records, the codec and the readers alone."""
     loaded = loaded_by("import failgraph.cli.reading, failgraph.readers, failgraph.view")
