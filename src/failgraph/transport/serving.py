@@ -45,12 +45,13 @@ def _leave_the_one_before(scope: Scope) -> None:
     uvicorn starts a request that came early where the reply before it ends, and in its context: without this it would
     be a part of that request, and in its trace.
     """
-    hop, span = current_hop.get(), trace.get_current_span()
+    hop = current_hop.get()
     around = () if hop is None else (hop, *hop.around())
     before = next((each for each in around if isinstance(each, Request) and each.is_before(scope)), None)
     if before is None:
         return
     current_hop.set(None)
+    span = trace.get_current_span()
     if getattr(span, "kind", None) is not SpanKind.SERVER or span is before.span:
         context.attach(Context())  # there is no span of this request yet
 
