@@ -33,16 +33,16 @@ _TAG, _BINARY_ID = b"\x0a\x10", slice(2, 18)
 _HEX = re.compile("[0-9a-f]{32}")
 
 
-Times = tuple[str, int, int]
-"""Of a span of which nothing else is read: its trace id, its start and its end, in ns since the epoch."""
+Times = tuple[str | bytes, int, int]
+"""Of a span of which nothing else is read: its trace id, in hex or as bytes, start and end, in ns since the epoch."""
 
 
 class Way(NamedTuple):
     """How the spans of a pass are read."""
 
     parse: Parse = json.loads
-    wants: Callable[[bytes], bool] = lambda _: True
-    """Whether a span of OTLP protobuf is read in full."""
+    wants: Callable[[Sequence[bytes]], Sequence[bool]] = lambda spans: [True] * len(spans)
+    """Which of some spans of OTLP protobuf are read in full."""
     pass_over: Callable[[Iterable[Times]], None] | None = None
     """Told of those that are not; None: nobody wants to know of them."""
     trace_ids: Container[str] | None = None
@@ -77,7 +77,7 @@ class Skimmer:
 
     def first(self, pass_over: Callable[[Iterable[Times]], None]) -> Way:
         """The first pass: in full only the spans that failgraph wants to know more of."""
-        return Way(self._parse, lambda span: _MARK in span or not span.startswith(_TAG), pass_over)
+        return Way(self._parse, lambda spans: [_MARK in span or span[:2] != _TAG for span in spans], pass_over)
 
     def _parse(self, line: bytes) -> object:
         """A document, in full only what is asked for. Raises as `json.loads` does."""
@@ -110,7 +110,7 @@ class Skimmer:
         binary = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
         return Way(
             self._selecting(trace_ids),
-            lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG),
+            lambda spans: [span[_BINARY_ID] in binary or span[:2] != _TAG for span in spans],
             trace_ids=trace_ids,
         )
 
