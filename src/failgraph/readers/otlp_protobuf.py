@@ -17,7 +17,7 @@ from failgraph.readers.answers import said
 from failgraph.readers.beginnings import are_usual, rows_of, times
 from failgraph.readers.found import BadLines
 from failgraph.readers.protobuf_types import types
-from failgraph.readers.skim import IN_FULL, Times, Way
+from failgraph.readers.skim import IN_FULL, MARK, Times, Way
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 from failgraph.readers.wire import MAX_MESSAGE, DamagedError, Field, fields, tags
 
@@ -28,6 +28,8 @@ _SCOPE_SPANS = 0x12
 _METRICS, _STATUS, _MESSAGE, _PARTIAL = 0x12, 0x18, 0x22, 1
 _STATUSES = {1: "OK", 2: "ERROR"}
 _PREFIX, _EVENT_NAME = semconv.PREFIX.encode(), semconv.EVENT_NAME.encode()
+_NAMES = {name.encode(): name for name in semconv.NAMES}
+_NUMBERS = frozenset({"bool_value", "int_value", "double_value"})
 _OF_RESOURCE, _OF_SPAN = frozenset({b"service.name"}), frozenset({semconv.ROLLOUT_ID.encode()})
 
 
@@ -183,7 +185,7 @@ def _spans(message: bytes, resource_spans: Any, way: Way, said: _Said) -> Iterat
                 continue
             if in_full:
                 resource = resource or _resource(resource_spans.resource)
-                yield _span(span, resource)
+                yield _span(span, data, resource, in_detail=not skims)
             else:
                 passed_over.append([(span.trace_id, span.start_time_unix_nano, span.end_time_unix_nano)])
                 said.bad.found.spans += 1
@@ -200,8 +202,8 @@ def _usable(id_: bytes, size: int) -> bool:
     return len(id_) == size and any(id_)
 
 
-def _span(span: Any, resource: _Resource) -> SpanRecord:
-    events = [event for event in span.events if event.name == _EVENT_NAME]
+def _span(span: Any, data: bytes, resource: _Resource, *, in_detail: bool) -> SpanRecord:
+    ours = MARK in data
     return SpanRecord(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
@@ -213,32 +215,42 @@ def _span(span: Any, resource: _Resource) -> SpanRecord:
         end_unix_nano=span.end_time_unix_nano,
         service=resource.service,
         process=resource.process,
-        attributes=_attributes(span.attributes, _OF_SPAN),
-        events=tuple(EventRecord(event.time_unix_nano, _attributes(event.attributes, frozenset())) for event in events),
+        attributes=_attributes(span.attributes, _OF_SPAN) if ours else {},
+        events=tuple(_events(span.events, in_detail=in_detail)) if ours else (),
         dropped=span.dropped_events_count + span.dropped_attributes_count,
         status=_STATUSES.get(span.status.code, ""),
     )
 
 
-def _attributes(pairs: Any, others: frozenset[bytes]) -> dict[str, Value]:
+def _events(events: Any, *, in_detail: bool) -> Iterator[EventRecord]:
+    for event in events:
+        if event.name == _EVENT_NAME:
+            yield EventRecord(event.time_unix_nano, _attributes(event.attributes) if in_detail else {})
+
+
+def _attributes(pairs: Any, others: frozenset[bytes] = frozenset()) -> dict[str, Value]:
     """The attributes under our prefix, and those of `others`."""
-    found = (pair for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others)
-    return {semconv.NAMES.get(key := _text(pair.key), key): _value(pair.value) for pair in found}
+    found: dict[str, Value] = {}
+    for pair in pairs:
+        key = pair.key
+        name = _NAMES.get(key)
+        if name is not None or key.startswith(_PREFIX) or key in others:
+            found[name or _text(key)] = _value(pair.value)
+    return found
 
 
 def _value(value: Any) -> Value:
-    kind = value.WhichOneof("value")
-    if kind == "array_value":
-        return [_scalar(item) for item in value.array_value.values]
-    return _scalar(value)
-
-
-def _scalar(value: Any) -> Value:
     """The value of an `AnyValue`; None for one of a type that failgraph never writes."""
     kind = value.WhichOneof("value")
     if kind == "string_value":
         return _text(value.string_value)
-    return getattr(value, kind) if kind in ("bool_value", "int_value", "double_value") else None
+    if kind == "array_value":
+        return [_scalar(item) for item in value.array_value.values]
+    return getattr(value, kind) if kind in _NUMBERS else None
+
+
+def _scalar(value: Any) -> Value:
+    return None if value.WhichOneof("value") == "array_value" else _value(value)
 
 
 def _text(data: bytes) -> str:

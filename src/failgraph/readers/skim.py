@@ -21,7 +21,7 @@ from failgraph.readers.span import KINDS
 Parse = Callable[[bytes], object]
 """One JSON document of text. Raises ValueError where it is none, RecursionError where it is too deep."""
 
-_MARK, _WARNINGS = b"nemo.gym.", WARNINGS.encode()
+MARK, _WARNINGS = b"nemo.gym.", WARNINGS.encode()
 """One of them stands in every span of which more than trace and times is needed."""
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 """ASCII that is written as an escape: the marks may be."""
@@ -77,7 +77,7 @@ class Skimmer:
 
     def first(self, pass_over: Callable[[Iterable[Times]], None]) -> Way:
         """The first pass: in full only the spans that failgraph wants to know more of."""
-        return Way(self._parse, lambda spans: [_MARK in span or span[:2] != _TAG for span in spans], pass_over)
+        return Way(self._parse, lambda spans: [MARK in span or span[:2] != _TAG for span in spans], pass_over)
 
     def _parse(self, line: bytes) -> object:
         """A document, in full only what is asked for. Raises as `json.loads` does."""
@@ -100,9 +100,9 @@ class Skimmer:
         if self._alone:
             self._alone = len(spans) == 1 and _first_id(line) == spans[0].trace_id.encode()
         warned = b"@" in line and _WARNINGS in line
-        if not warned and _MARK not in line:
+        if not warned and MARK not in line:
             return Skimmed(spans, None)
-        asked, document = types.part(line, lambda text: _MARK in text or (warned and _WARNINGS in text))
+        asked, document = types.part(line, lambda text: MARK in text or (warned and _WARNINGS in text))
         return Skimmed(list(compress(spans, map(not_, asked))), document)
 
     def second(self, trace_ids: Collection[str]) -> Way:
