@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from failgraph.errors import ConfigError
+from failgraph.settings.values import said
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -70,7 +71,7 @@ def protocol_of(environ: Mapping[str, str]) -> str | None:
     chosen_by = next((name for name in PROTOCOLS if environ.get(name, "").strip()), None)
     protocol = environ[chosen_by].strip() if chosen_by else None
     if protocol not in (None, GRPC, HTTP):
-        raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
+        raise ConfigError([f"{chosen_by}={said(protocol)} is not one of {GRPC}, {HTTP}"])
     return protocol or _EXPORTERS.get(environ.get("OTEL_TRACES_EXPORTER", "").strip())
 
 
