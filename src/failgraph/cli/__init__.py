@@ -14,7 +14,7 @@ from failgraph.cli.parser import parser
 from failgraph.errors import ConfigError, SourceError
 from failgraph.redaction import missing_function
 from failgraph.settings import checked
-from failgraph.view import neutral
+from failgraph.view.neutral import neutral, shown
 
 _MAX_DIGITS: Final = 20_000
 """Digits of an exit code that is still printed; the codec reads no longer one."""
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             say(neutral(problem, 2000))
         return WRONG_USE
     except SourceError as error:
-        say(neutral(str(error), 2000))
+        say(shown(str(error), 2000))
         return NO_SOURCE
     except MemoryError:
         say("this is more than fits into memory; ask for less of it")

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from failgraph.cli import doctor, importing, reading, starting
 from failgraph.cli.filters import add_filters
-from failgraph.view import neutral
+from failgraph.view.neutral import shown
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,7 +16,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it, and end with 2."""
-        super().error(neutral(message, 2000))
+        super().error(shown(message, 2000))
 
 
 class _Version(argparse.Action):

@@ -71,7 +71,7 @@ def patterns(value: str) -> tuple[tuple[re.Pattern[str], ...], str | None]:
     for count, pattern in enumerate(found, 1):
         try:
             compiled.append(re.compile(pattern))
-        except (re.error, TypeError, RecursionError, OverflowError) as error:
+        except (re.error, TypeError, RecursionError, OverflowError, FutureWarning) as error:
             why = _QUOTED.sub("…", str(error))
             return (), f"{REDACT_PATTERNS}: pattern {count} is no regular expression ({why})"
     return tuple(compiled), None
