@@ -172,11 +172,12 @@ class _Every:
     def pass_over(self, spans: Iterable[Times]) -> None:
         """Spans of which nothing else was read: no rollout, no failure, not of a journal."""
         of_all = self._times
+        last: str | bytes | None = None
+        times = [0, 0]
         for trace_id, start, end in spans:
-            times = of_all.get(trace_id)
-            if times is None:
-                of_all[trace_id] = [start, end]
-                continue
+            if trace_id != last:  # those of a trace often stand together
+                last = trace_id
+                times = of_all.setdefault(trace_id if isinstance(trace_id, str) else trace_id.hex(), [start, end])
             if start and (start < times[0] or not times[0]):
                 times[0] = start
             if end > times[1]:

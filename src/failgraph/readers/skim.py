@@ -21,7 +21,7 @@ from failgraph.readers.span import KINDS
 Parse = Callable[[bytes], object]
 """One JSON document of text. Raises ValueError where it is none, RecursionError where it is too deep."""
 
-_MARK, _WARNINGS = b"nemo.gym.", WARNINGS.encode()
+MARK, _WARNINGS = b"nemo.gym.", WARNINGS.encode()
 """One of them stands in every span of which more than trace and times is needed."""
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 """ASCII that is written as an escape: the marks may be."""
@@ -33,16 +33,16 @@ _TAG, _BINARY_ID = b"\x0a\x10", slice(2, 18)
 _HEX = re.compile("[0-9a-f]{32}")
 
 
-Times = tuple[str, int, int]
-"""Of a span of which nothing else is read: its trace id, its start and its end, in ns since the epoch."""
+Times = tuple[str | bytes, int, int]
+"""Of a span of which nothing else is read: its trace id, in hex or as bytes, start and end, in ns since the epoch."""
 
 
 class Way(NamedTuple):
     """How the spans of a pass are read."""
 
     parse: Parse = json.loads
-    wants: Callable[[bytes], bool] = lambda _: True
-    """Whether a span of OTLP protobuf is read in full."""
+    wants: Callable[[Sequence[bytes]], Sequence[bool]] = lambda spans: [True] * len(spans)
+    """Which of some spans of OTLP protobuf are read in full."""
     pass_over: Callable[[Iterable[Times]], None] | None = None
     """Told of those that are not; None: nobody wants to know of them."""
     trace_ids: Container[str] | None = None
@@ -77,7 +77,7 @@ class Skimmer:
 
     def first(self, pass_over: Callable[[Iterable[Times]], None]) -> Way:
         """The first pass: in full only the spans that failgraph wants to know more of."""
-        return Way(self._parse, lambda span: _MARK in span or not span.startswith(_TAG), pass_over)
+        return Way(self._parse, lambda spans: [MARK in span or span[:2] != _TAG for span in spans], pass_over)
 
     def _parse(self, line: bytes) -> object:
         """A document, in full only what is asked for. Raises as `json.loads` does."""
@@ -100,9 +100,9 @@ class Skimmer:
         if self._alone:
             self._alone = len(spans) == 1 and _first_id(line) == spans[0].trace_id.encode()
         warned = b"@" in line and _WARNINGS in line
-        if not warned and _MARK not in line:
+        if not warned and MARK not in line:
             return Skimmed(spans, None)
-        asked, document = types.part(line, lambda text: _MARK in text or (warned and _WARNINGS in text))
+        asked, document = types.part(line, lambda text: MARK in text or (warned and _WARNINGS in text))
         return Skimmed(list(compress(spans, map(not_, asked))), document)
 
     def second(self, trace_ids: Collection[str]) -> Way:
@@ -110,7 +110,7 @@ class Skimmer:
         binary = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
         return Way(
             self._selecting(trace_ids),
-            lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG),
+            lambda spans: [span[_BINARY_ID] in binary or span[:2] != _TAG for span in spans],
             trace_ids=trace_ids,
         )
 
