@@ -32,8 +32,21 @@ from failgraph import FailureReport
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING
 from failgraph.readers import Reading, read_parts
+from failgraph.readers.query import Query
 from failgraph.transport import headers
-from failgraph.view import list_line, list_row, loss_lines, neutral, picture, plain, plain_lines, show_row
+from failgraph.view import (
+    list_line,
+    list_row,
+    loss_lines,
+    neutral,
+    picture,
+    plain,
+    plain_lines,
+    show_row,
+    top_lines,
+    top_row,
+    top_rows,
+)
 from gym_rows import ROWS, lines
 from otlp_file import SERVER, event, failure_span, process, reported, seen, span
 
@@ -180,7 +193,9 @@ def read_source(data: bytes) -> Reading | None:
     except SourceError as error:
         assert len(str(error)) < 2000
         return None
-    shown = [plain(line) for line in loss_lines(reading.losses)]
+    rows = top_rows(reading.traces, Query(), reading.durations)
+    shown = [plain(line) for line in (*loss_lines(reading.losses), *top_lines(rows))]
+    json.dumps(list(map(top_row, rows)), allow_nan=False).encode()
     for trace in reading.traces:
         assert {loss.kind for loss in trace.losses} <= set(MEANING)
         back = FailureReport.model_validate_json(trace.report.model_dump_json())

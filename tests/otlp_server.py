@@ -11,10 +11,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Receiver:
-    """Listens on a free port while it is used as a context manager, and answers with one status."""
+    """Listens on a free port while it is used as a context manager, and answers with one status.
 
-    def __init__(self, status: int = 200) -> None:
+    With `repeats` the answer is what the headers of the request say.
+    """
+
+    def __init__(self, status: int = 200, *, repeats: bool = False) -> None:
         self.status = status
+        self.repeats = repeats
 
     def __enter__(self):
         self.bodies: list[bytes] = []
@@ -27,10 +31,12 @@ class Receiver:
                     body = gzip.decompress(body)
                 if self.path.endswith("/v1/traces"):
                     receiver.bodies.append(body)
+                answer = str(self.headers).encode() if receiver.repeats else b""
                 self.send_response(receiver.status)
                 self.send_header("content-type", "application/x-protobuf")
-                self.send_header("content-length", "0")
+                self.send_header("content-length", str(len(answer)))
                 self.end_headers()
+                self.wfile.write(answer)
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -27,7 +27,7 @@ PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_
 )
 def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
     """Without a protocol a port of 4318 means HTTP, any other gRPC."""
-    assert target(environ) == expected
+    assert target(environ) == (*expected, False)
 
 
 @pytest.mark.parametrize(

@@ -122,12 +122,25 @@ def ring(number: int) -> bytes:
     return json.dumps(process(*made)).encode()
 
 
+def kinds(number: int) -> bytes:
+    """So many kinds, each of a service of its own and in a hop of its own."""
+    made = (
+        process(
+            span(n, 1 if n > 1 else None, seen(event(f"e{n}", kind=f"kind_{n}")), kind=SERVER, name=f"name {n}"),
+            service=f"service {n}",
+        )
+        for n in range(1, number + 1)
+    )
+    return b"\n".join(json.dumps(each).encode() for each in made)
+
+
 BOMBS: dict[str, Callable[[int], bytes]] = {
     "attributes": attributes_bomb,
     "events": many_events,
     "duplicates": duplicates,
     "deep": deep,
     "ring": ring,
+    "kinds": kinds,
     "cut brackets": lambda number: b'{"resourceSpans":[' * number,
     "numbers": lambda number: b'{"resourceSpans":' + b"9" * number + b"}",
     "an id without end": lambda number: json.dumps(process(span(1, None, seen(event("e" * number))))).encode(),
@@ -160,6 +173,28 @@ def test_time_grows_with_the_source_and_not_faster(bomb):
         if least < 24:
             break
     assert least < 24
+
+
+@pytest.mark.parametrize("bomb", [bomb for bomb in BOMBS if bomb not in BOUNDED_FROM])
+def test_calls_grow_with_the_source_and_not_faster(bomb):
+    """Eight times the size in less than ten times the calls, of ours and into C; the same on every machine."""
+
+    def calls(size: int) -> int:
+        data, number = BOMBS[bomb](size), 0
+
+        def count(_frame: object, what: str, _: object) -> None:
+            nonlocal number
+            number += what in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            read_source(data)
+        finally:
+            sys.setprofile(None)
+        return number
+
+    calls(10)  # what is done once
+    assert calls(800) < 10 * calls(100)
 
 
 def test_a_compression_bomb_is_an_error_in_a_sentence(tmp_path):

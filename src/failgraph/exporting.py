@@ -10,13 +10,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from failgraph.backends.refusals import without
 from failgraph.errors import ConfigError
+from failgraph.redaction import survives
+from failgraph.redaction.rule import mark
+from failgraph.settings.values import headers, said
+from failgraph.view.neutral import neutral, shown
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 GRPC: Final = "grpc"
 HTTP: Final = "http/protobuf"
 _EXPORTERS: Final = {"otlp_proto_grpc": GRPC, "otlp_proto_http": HTTP}
@@ -35,11 +41,14 @@ class Target(NamedTuple):
     port: int
     named_by: str | None
     """The variable that names it; None where OpenTelemetry's default does."""
+    hidden: bool = False
+    """Whether the host may be a secret, or a part of one."""
 
     @property
     def address(self) -> str:
         """Host and port, as people write them; nothing of what else the endpoint may hold."""
-        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        host = mark("host") if self.hidden else neutral(self.host)
+        return f"{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def target(environ: Mapping[str, str]) -> Target:
@@ -62,7 +71,7 @@ def target(environ: Mapping[str, str]) -> Target:
     # gRPC takes 443 where nobody says a port, whatever stands before the name.
     given = 443 if url.scheme == "https" or protocol == GRPC else 80
     standard = given if value else HTTP_PORT if protocol == HTTP else 4317
-    return Target(protocol, host, port or standard, named_by)
+    return Target(protocol, host, port or standard, named_by, hidden=not survives(host, value or host))
 
 
 def protocol_of(environ: Mapping[str, str]) -> str | None:
@@ -70,7 +79,7 @@ def protocol_of(environ: Mapping[str, str]) -> str | None:
     chosen_by = next((name for name in PROTOCOLS if environ.get(name, "").strip()), None)
     protocol = environ[chosen_by].strip() if chosen_by else None
     if protocol not in (None, GRPC, HTTP):
-        raise ConfigError([f"{chosen_by}={protocol[:80]!a} is not one of {GRPC}, {HTTP}"])
+        raise ConfigError([f"{chosen_by}={said(protocol)} is not one of {GRPC}, {HTTP}"])
     return protocol or _EXPORTERS.get(environ.get("OTEL_TRACES_EXPORTER", "").strip())
 
 
@@ -92,3 +101,9 @@ def exporter(where: Target) -> SpanExporter:
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as OverGRPC
 
     return OverGRPC()
+
+
+def in_its_words(text: str, environ: Mapping[str, str], limit: int) -> str:
+    """What an exporter says, without the headers that it sends along: who refuses them may repeat them."""
+    sent = [value for name in HEADERS for _, value in headers(name, environ.get(name, ""), [])]
+    return shown(without(sent, text), limit)

@@ -22,7 +22,8 @@ def flush_within(timeout_s: float, drain: Callable[[], None], providers: Callabl
         def work() -> None:
             with guard("flush"):
                 drain()
-            done.append(all([_flushed(provider, timeout_s) for provider in providers()]))  # noqa: C419 - each has its turn
+            with guard("flush"):  # the API raises where it cannot make the provider that a variable names
+                done.append(all([_flushed(each, timeout_s) for each in providers()]))  # noqa: C419 - each has its turn
 
         worker = threading.Thread(target=work, name="failgraph-flush", daemon=True)
         try:

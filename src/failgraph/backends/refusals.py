@@ -46,9 +46,7 @@ class Place(NamedTuple):
 
     def clean(self, text: str) -> str:
         """`text` without what was sent along, as it is or decoded."""
-        for secret in sorted(_secrets(self.sent), key=len, reverse=True):
-            text = text.replace(secret, mark("header"))
-        return text
+        return without(self.sent, text)
 
     def error(self, what: str) -> SourceError:
         """An error of this backend."""
@@ -67,6 +65,13 @@ class Place(NamedTuple):
         if not errors and isinstance(document, dict):
             errors = [value for key in ("message", "error", "msg") if isinstance(value := document.get(key), str)]
         return self.clean("; ".join(map(said, errors)))
+
+
+def without(sent: Sequence[str], text: str) -> str:
+    """`text` without the values of headers that were sent along, as they are or decoded: a server may repeat them."""
+    for secret in sorted(_secrets(sent), key=len, reverse=True):
+        text = text.replace(secret, mark("header"))
+    return text
 
 
 def _secrets(sent: Sequence[str]) -> Iterator[str]:

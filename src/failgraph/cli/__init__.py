@@ -10,7 +10,7 @@ import sys
 
 from failgraph.cli.codes import DONE, NO_SOURCE, WRONG_USE
 from failgraph.cli.parser import parser
-from failgraph.cli.saying import drop_stdout, harmless, say
+from failgraph.cli.saying import drop_stdout, harmless, say, without_secrets
 from failgraph.errors import ConfigError, SourceError
 
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             say(harmless(problem))
         return WRONG_USE
     except SourceError as error:
-        say(harmless(str(error)))
+        say(without_secrets(str(error)))
         return NO_SOURCE
     except MemoryError:
         say("this is more than fits into memory; ask for less of it")

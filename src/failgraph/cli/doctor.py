@@ -14,12 +14,11 @@ from failgraph.backends import address_of, read_backend
 from failgraph.cli.codes import DONE, FINDING
 from failgraph.cli.output import print_lines
 from failgraph.cli.source import called
-from failgraph.diagnostics import logger
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
 from failgraph.readers.query import Query
 from failgraph.settings import current
-from failgraph.view import neutral
+from failgraph.view.neutral import shown
 from failgraph.view.picture import Line, Part
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ def doctor(arguments: argparse.Namespace) -> int:
     """Look at everything, and say it as it is found. Raises SourceError where the backend's name is none."""
     from failgraph.doctor import checks  # which brings OpenTelemetry's SDK along
 
-    # What failgraph would log is among the checks.
-    logger.addHandler(logging.NullHandler())
+    # What failgraph would log is among the checks; what OpenTelemetry logs may hold the values of its variables.
+    logging.getLogger().addHandler(logging.NullHandler())
     backend, ask = (None, None) if arguments.source is None else _ask(arguments.source)
     problems = 0
 
@@ -72,7 +71,7 @@ def _ask(source: str) -> tuple[str, Ask]:
             return _so_far(source)
         return read_backend(address._replace(trace_id=trace_id), Query(), current())[0]
 
-    return neutral(called(source, address)), ask
+    return shown(called(source, address)), ask
 
 
 def _so_far(path: str) -> Reading:

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from failgraph.cli.saying import harmless
+from failgraph.cli.saying import without_secrets
 
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load
 
@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it, and end with 2."""
-        super().error(harmless(message))
+        super().error(without_secrets(message))
 
 
 class _Version(argparse.Action):

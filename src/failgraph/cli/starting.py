@@ -6,7 +6,7 @@ import argparse
 import os
 
 from failgraph.cli.codes import WRONG_USE
-from failgraph.cli.saying import harmless, say
+from failgraph.cli.saying import say, without_secrets
 from failgraph.settings.names import ENABLED
 
 
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
     except (OSError, ValueError) as error:
-        say(harmless(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
+        say(without_secrets(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
     return WRONG_USE
 
 

@@ -16,7 +16,7 @@ from failgraph.instrumentation import hooks
 from failgraph.instrumentation.attach import attach, detach
 from failgraph.settings import Settings
 from failgraph.settings.names import ENABLED
-from failgraph.view import neutral
+from failgraph.view.neutral import shown
 
 PART = "attachment"
 _START_UP_FILE = "failgraph.pth"
@@ -70,7 +70,7 @@ def _targets() -> Iterator[Check]:
             yield from (Check(PART, "note", text) for text in failed)
             yield Check(PART, "ok", _installed(package, installed.get(package, [])))
         for missing, why in hooks.missing().items():
-            yield Check(PART, "problem", neutral(f"{missing} cannot be hooked ({why}); the rest works"))
+            yield Check(PART, "problem", shown(f"{missing} cannot be hooked ({why}); the rest works"))
     finally:
         detach()
 
@@ -95,5 +95,5 @@ def _not_loaded(module: str) -> str | None:
     except ModuleNotFoundError:
         return None  # of another version, which has no such part
     except Exception as error:  # noqa: BLE001 - a package may raise anything while it is loaded
-        return neutral(f"{module} cannot be imported: {type(error).__name__}: {error}")
+        return shown(f"{module} cannot be imported: {type(error).__name__}: {error}")
     return None

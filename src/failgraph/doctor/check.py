@@ -1,10 +1,16 @@
-"""What each part of `doctor` finds."""
+"""What each part of `doctor` finds, and whom it asks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from failgraph.readers import Reading
+
 State = Literal["ok", "note", "problem"]
+
+Ask = Callable[[str], Reading]
+"""Gives what the backend has of a trace, by its id. Raises SourceError."""
 
 
 class Check(NamedTuple):

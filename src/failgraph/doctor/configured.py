@@ -6,9 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 
 from failgraph.doctor.check import Check
-from failgraph.redaction import missing_function
+from failgraph.exporting import HEADERS
+from failgraph.redaction import missing_function, survives
+from failgraph.redaction.rule import mark
 from failgraph.settings import Settings, from_env
 from failgraph.settings.names import (
+    CHOICES,
     JAEGER_HEADERS,
     NAMES,
     PEER_TOKEN,
@@ -18,7 +21,7 @@ from failgraph.settings.names import (
     TEMPO_HEADERS,
 )
 from failgraph.settings.values import headers
-from failgraph.view import neutral
+from failgraph.view.neutral import shown
 
 PART = "settings"
 _SECRET = frozenset({PEER_TOKEN, JAEGER_HEADERS, TEMPO_HEADERS, REDACT_PATTERNS})
@@ -41,7 +44,7 @@ def configured(environ: Mapping[str, str]) -> Iterator[Check]:
         problems.append(f"{missing} Until it is there every text is hidden")
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name in NAMES:
-        yield Check(PART, "ok", f"{name}={_value(settings, name)} ({_source(environ, name)})")
+        yield Check(PART, "ok", f"{name}={_value(settings, environ, name)} ({_source(environ, name)})")
     yield from _configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
     yield from _opentelemetry(environ)
 
@@ -50,21 +53,26 @@ def _source(environ: Mapping[str, str], name: str) -> str:
     return "from the environment" if environ.get(name, "").strip() else "default"
 
 
-def _value(settings: Settings, name: str) -> str:
+def _value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
     value = getattr(settings, name.removeprefix(PREFIX).lower())
     if name in _SECRET:
         return "set, not shown" if value else "unset"
     if isinstance(value, bool):
         yes, no = ("on", "off") if name == REASON else ("true", "false")
         return yes if value else no
+    if value is None or value == ():
+        return "unset"
+    if name in CHOICES or isinstance(value, int):
+        return str(getattr(value, "value", value))
     if isinstance(value, tuple):
-        return neutral(",".join(value)) if value else "unset"
-    return "unset" if value is None else neutral(str(getattr(value, "value", value)))
+        whole = environ.get(name, "")
+        value = ",".join(each if "/" in each or survives(each, whole) else mark("secret") for each in value)
+    return shown(value)
 
 
 def _configuration_file(path: str) -> Iterator[Check]:
     if path and not os.path.isfile(path):
-        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={neutral(path)} is no file")
+        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={shown(path)} is no file")
     elif path:
         text = (
             "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent;"
@@ -74,27 +82,27 @@ def _configuration_file(path: str) -> Iterator[Check]:
 
 
 def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
-    said = {name: neutral(environ[name].strip(), 80) for name in environ if name.startswith("OTEL_")}
+    said = {name: environ[name].strip() for name in environ if name.startswith("OTEL_")}
     if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
         yield Check(PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures")
     exporters = said.get("OTEL_TRACES_EXPORTER", "")
     if exporters.lower() == "none":
         yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
     elif exporters and "otlp" not in exporters:
-        text = f"OTEL_TRACES_EXPORTER={exporters}: a provider that OpenTelemetry makes sends to no OTLP endpoint"
-        yield Check(PART, "note", text)
+        text = "a provider that OpenTelemetry makes sends to no OTLP endpoint"
+        yield Check(PART, "note", f"OTEL_TRACES_EXPORTER={shown(exporters, 80)}: {text}")
     sampler = said.get("OTEL_TRACES_SAMPLER", "")
     share = _sampled(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
     if share != 1:
-        text = f"OTEL_TRACES_SAMPLER={sampler}: what fails in a trace that is not sampled is in no trace"
+        text = f"OTEL_TRACES_SAMPLER={shown(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
         yield Check(PART, "problem" if share == 0 else "note", text)
     problems: list[str] = []
-    for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"):
+    for name in HEADERS:
         headers(name, environ.get(name, ""), problems)
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name, what in _DROPPING.items():
         if said.get(name):
-            yield Check(PART, "note", f"{name}={said[name]}: {what}")
+            yield Check(PART, "note", f"{name}={shown(said[name], 80)}: {what}")
 
 
 def _sampled(sampler: str, argument: str) -> float | None:

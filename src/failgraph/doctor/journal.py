@@ -9,7 +9,7 @@ from failgraph.doctor.check import Check
 from failgraph.readers.source import files_of
 from failgraph.settings import Settings
 from failgraph.settings.names import JOURNAL, JOURNAL_MAX_BYTES
-from failgraph.view import neutral
+from failgraph.view.neutral import shown
 
 PART = "journal"
 
@@ -20,7 +20,7 @@ def journal(settings: Settings) -> Iterator[Check]:
     if folder is None:
         yield Check(PART, "ok", f"{JOURNAL} is unset: what a trace loses is lost")
         return
-    where = neutral(folder)
+    where = shown(folder)
     if not os.path.isdir(folder):
         above = os.path.dirname(folder)
         if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):

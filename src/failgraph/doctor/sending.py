@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 
-from failgraph.doctor.check import Check
+from failgraph.doctor.check import Ask, Check
 from failgraph.doctor.difference import of_reports, of_traces
 from failgraph.doctor.marked import marked
 from failgraph.errors import SourceError
-from failgraph.exporting import Target, exporter
-from failgraph.readers import Reading, Trace
+from failgraph.exporting import Target, exporter, in_its_words
+from failgraph.readers import Trace
 from failgraph.view.neutral import shown
 
 PART = "round trip"
@@ -25,27 +25,29 @@ ASK_S = 20.0
 _EXPORT_S = 15.0
 _PAUSE_S = 0.5
 
-Ask = Callable[[str], Reading]
-"""Gives what the backend has of a trace, by its id. Raises SourceError."""
 
-
-def round_trip(where: Target, backend: str | None, ask: Ask | None) -> Iterator[Check]:
+def round_trip(where: Target, environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> Iterator[Check]:
     """Send the graph, ask `backend` for it where there is one, and say what each part of the way has changed."""
     try:
-        graph = marked()
-    except ValueError as error:  # of the SDK, for a limit that is no number
-        yield Check(PART, "problem", shown(f"OpenTelemetry's SDK does not start: {error}", 500))
+        with _heard() as records:
+            graph = marked()
+    except Exception as error:  # noqa: BLE001 - the SDK raises anything for a variable that it cannot use
+        said = f"OpenTelemetry's SDK does not start: {type(error).__name__}: {error}"
+        yield Check(PART, "problem", shown(said, 500))
         return
+    for said in dict.fromkeys(str(record.msg) for record in records):  # a value of some variable goes where % is
+        yield Check(PART, "note", shown(f"OpenTelemetry's SDK logs: {said}"))
     if graph.trace is None:
         yield Check(PART, "problem", "nothing was recorded; the settings above say why")
         return
     lost = list(of_reports(graph.report, graph.trace.report))
     yield from _part("in this process, between `record` and the exporter", lost)
-    refused = _export(where, graph.spans)
+    address = where.address
+    refused = _export(where, graph.spans, environ)
     if refused is not None:
-        yield Check(PART, "problem", f"the exporter to {where.address} failed: {refused}")
+        yield Check(PART, "problem", f"the exporter to {address} failed: {refused}")
         return
-    yield Check(PART, "ok", f"sent trace {graph.trace.trace_id} to {where.address} by {where.protocol}")
+    yield Check(PART, "ok", f"sent trace {graph.trace.trace_id} to {address} by {where.protocol}")
     if ask is None:
         yield Check(PART, "note", "not read back: name the backend, as in `failgraph doctor jaeger`")
         return
@@ -55,7 +57,7 @@ def round_trip(where: Target, backend: str | None, ask: Ask | None) -> Iterator[
         yield Check(PART, "problem", shown(str(error), 500))
         return
     if back is None:
-        text = f"{backend} did not have the trace within {ASK_S:g} s: does what listens at {where.address} send to it?"
+        text = f"{backend} did not have the trace within {ASK_S:g} s: does what listens at {address} send to it?"
         yield Check(PART, "problem", text)
         return
     yield from _part(f"between the exporter and {backend}", list(of_traces(graph.trace, back)))
@@ -68,10 +70,10 @@ def _part(where: str, lost: Sequence[str]) -> Iterator[Check]:
         yield Check(PART, "problem", f"lost {where}: {each}")
 
 
-def _export(where: Target, spans: Sequence[ReadableSpan]) -> str | None:
+def _export(where: Target, spans: Sequence[ReadableSpan], environ: Mapping[str, str]) -> str | None:
     """Export once; what the exporter says where that fails. It may try again for longer than anybody wants to wait."""
     done: list[str | None] = []
-    with _heard() as lines:
+    with _heard() as records:
 
         def work() -> None:
             try:
@@ -84,21 +86,21 @@ def _export(where: Target, spans: Sequence[ReadableSpan]) -> str | None:
         worker.start()
         worker.join(_EXPORT_S)
     failed = done[0] if done else f"no answer within {_EXPORT_S:g} s"
-    return None if failed is None else shown("; ".join([failed, *lines[-1:]]), 500)
+    lines = [record.getMessage() for record in records if record.name.startswith("opentelemetry.exporter")]
+    return None if failed is None else in_its_words("; ".join([failed, *lines[-1:]]), environ, 500)
 
 
 @contextmanager
-def _heard() -> Iterator[list[str]]:
-    """What exporters say meanwhile; nothing of OpenTelemetry's is printed, which shows headers that it cannot read."""
-    lines: list[str] = []
+def _heard() -> Iterator[list[logging.LogRecord]]:
+    """What OpenTelemetry logs meanwhile; nothing of it is printed: it shows headers that it cannot read."""
+    records: list[logging.LogRecord] = []
     handler = logging.Handler()
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    handler.addFilter(logging.Filter("opentelemetry.exporter"))
+    handler.emit = lambda record: records.append(record)  # type: ignore[method-assign]
     logger = logging.getLogger("opentelemetry")
     before, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
     try:
-        yield lines
+        yield records
     finally:
         logger.removeHandler(handler)
         logger.propagate = before

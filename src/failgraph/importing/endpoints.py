@@ -9,6 +9,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError
 from failgraph.exporting import GRPC, HTTP, HTTP_PORT, protocol_of
+from failgraph.view.neutral import shown
 
 _HTTP_PATH = "/v1/traces"
 
@@ -21,8 +22,8 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
     parts, port = _split(endpoint)
     path = parts.path.rstrip("/")
     # gRPC has no paths.
-    shown = HTTP if path or port == HTTP_PORT else GRPC
-    if (protocol_of(environ) or shown) == HTTP:
+    by_address = HTTP if path or port == HTTP_PORT else GRPC
+    if (protocol_of(environ) or by_address) == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
 
         return HttpExporter(endpoint=endpoint if path else parts._replace(path=_HTTP_PATH).geturl())
@@ -38,4 +39,4 @@ def _split(endpoint: str) -> tuple[SplitResult, int | None]:
             return parts, parts.port
     except ValueError:
         pass
-    raise ConfigError([f"--to {endpoint} is no OTLP endpoint; give one such as http://localhost:4317"])
+    raise ConfigError([f"--to {shown(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"])

@@ -13,10 +13,10 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from failgraph.errors import ConfigError
+from failgraph.exporting import in_its_words
 from failgraph.importing.endpoints import endpoint_exporter
 from failgraph.importing.files import file_exporter
-from failgraph.redaction import redacted_beginning
-from failgraph.text import neutral
+from failgraph.view.neutral import shown
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _HOST_AND_PORT = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}(?:/.*)?")
@@ -44,7 +44,7 @@ class Target(NamedTuple):
     def why(self) -> str:
         """Why the last batch was not taken, in the exporter's words."""
         said = self.complaints[-1] if self.complaints else "the exporter does not say why"
-        return neutral(redacted_beginning(said, _MAX_SAID), _MAX_SAID)
+        return in_its_words(said, os.environ, _MAX_SAID)
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def opened_target(to: str, inputs: Sequence[str], environ: Mapping[str, str]) ->
         elif to == "-":
             raise ConfigError(["--to - is no target: standard output is for what became of the rows; name a file"])
         elif _HOST_AND_PORT.fullmatch(to) and not os.path.exists(to):
-            raise ConfigError([f"--to {to} is neither a file nor an address; did you mean http://{to}?"])
+            raise ConfigError([f"--to {shown(to)} is neither a file nor an address; did you mean http://{shown(to)}?"])
         else:
             with file_exporter(to, inputs) as (exporter, known):
                 yield Target(exporter, known, is_file=True, complaints=complaints)

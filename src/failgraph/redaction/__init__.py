@@ -148,6 +148,14 @@ def redacted_beginning(text: str, limit: int) -> str:
     return shortened(redact(text[:window].rpartition(" ")[0]) + ELLIPSIS, limit)
 
 
+def survives(part: str, whole: str) -> bool:
+    """Whether `part`, which was taken out of `whole` in small letters, is no part of its secrets.
+
+    Alone, or in small letters, nobody would know it as one.
+    """
+    return part in redact(whole).lower()
+
+
 def cleaned(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
     """The event of `fields` as it may leave this process; None without a boundary. What had to go is counted."""
     event, losses = salvage(event_id, fields, redacted_beginning)

@@ -40,7 +40,7 @@ from failgraph.settings.names import (
     TEMPO_HEADERS,
     TEMPO_URL,
 )
-from failgraph.settings.values import base_url, folder, headers, number, patterns, peers
+from failgraph.settings.values import base_url, folder, headers, number, patterns, peers, said
 
 _TOKEN = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -96,11 +96,11 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         elif value:
             if name == REASON:
                 values[name] = "off"  # somebody wanted texts hidden: rather none than all
-            problems.append(f"{name}={environ[name][:80]!a} is not one of {', '.join(CHOICES[name])}")
+            problems.append(f"{name}={said(value)} is not one of {', '.join(CHOICES[name])}")
     boundary, redact_with = values.get(BOUNDARY), values.get(REDACT_WITH) or None
     own_patterns, fault = patterns(values.get(REDACT_PATTERNS, ""))
     if redact_with is not None and not _FUNCTION.fullmatch(redact_with):
-        fault = f"{REDACT_WITH}={redact_with[:80]!a} is not of the form package.module:function"
+        fault = f"{REDACT_WITH}={said(redact_with)} is not of the form package.module:function"
     settings = Settings(
         enabled={"true": True, "false": False}.get(values.get(ENABLED, "")),
         boundary=FailureBoundary(boundary) if boundary else None,

@@ -15,6 +15,16 @@ Default = TypeVar("Default", str, None)
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~\t]*[!-~])?|")
+_PLAIN = re.compile(r"[^\s=:@%&→：]{1,24}")
+_QUOTED = re.compile(r"""'.*'|".*\"""")
+
+
+def said(value: str) -> str:
+    """A value that cannot be used, in a message: what may hold a secret, as a sentence or an address may, is not shown.
+
+    Each process logs such a message, and the rules of redaction are themselves settings.
+    """
+    return ascii(value) if _PLAIN.fullmatch(value) else f"({len(value)} characters, not shown)"
 
 
 def peers(value: str, problems: list[str]) -> tuple[str, ...]:
@@ -24,7 +34,7 @@ def peers(value: str, problems: list[str]) -> tuple[str, ...]:
         try:
             found.append(str(ipaddress.ip_network(pattern, strict=False)) if "/" in pattern else pattern)
         except ValueError:
-            problems.append(f"{PEERS}: {pattern[:80]!a} is no network")
+            problems.append(f"{PEERS}: {said(pattern)} is no network")
     return tuple(found)
 
 
@@ -35,31 +45,35 @@ def number(name: str, value: str, default: int, bounds: tuple[int, int], problem
     lowest, highest = bounds
     if value.isascii() and value.isdigit() and len(value) <= len(str(highest)) and lowest <= int(value) <= highest:
         return int(value)
-    problems.append(f"{name}={value[:80]!a} is no number from {lowest} to {highest}")
+    problems.append(f"{name}={said(value)} is no number from {lowest} to {highest}")
     return default
 
 
 def folder(name: str, value: str, problems: list[str]) -> str | None:
     """The whole path of a directory, which need not be there: the process may change its own later."""
     if "\0" in value or (os.path.exists(value) and not os.path.isdir(value)):
-        problems.append(f"{name}={value[:80]!a} is no directory")
+        problems.append(f"{name}={said(value)} is no directory")
         return None
     return os.path.abspath(value) if value else None
 
 
 def patterns(value: str) -> tuple[tuple[re.Pattern[str], ...], str | None]:
-    """The patterns that `value` holds, one or a JSON list, and what is wrong with them."""
+    """The patterns that `value` holds, one or a JSON list, and what is wrong with them.
+
+    None is shown: whoever gives one as it is gives away what was to be hidden.
+    """
     try:
         listed = json.loads(value)
     except ValueError:
         listed = None
     found = listed if isinstance(listed, list) else [value] if value else []
     compiled = []
-    for pattern in found:
+    for count, pattern in enumerate(found, 1):
         try:
             compiled.append(re.compile(pattern))
-        except (re.error, TypeError, RecursionError, OverflowError) as error:
-            return (), f"{REDACT_PATTERNS}: {str(pattern)[:80]!a} is no regular expression ({error})"
+        except (re.error, TypeError, RecursionError, OverflowError, FutureWarning) as error:
+            why = _QUOTED.sub("…", str(error))
+            return (), f"{REDACT_PATTERNS}: pattern {count} is no regular expression ({why})"
     return tuple(compiled), None
 
 

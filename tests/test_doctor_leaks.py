@@ -1,0 +1,220 @@
+"""No secret of the corpus is in what `doctor` prints or logs, whatever variable, answer or trace it stands in."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from urllib.parse import quote
+
+import grpc
+import opentelemetry.environment_variables
+import opentelemetry.sdk.environment_variables
+import pytest
+
+from failgraph.cli import main
+from failgraph.doctor.configured import configured
+from failgraph.doctor.difference import of_traces
+from failgraph.doctor.endpoint import endpoint
+from failgraph.doctor.marked import marked
+from failgraph.errors import ConfigError
+from failgraph.exporting import ENDPOINTS, HEADERS, PROTOCOLS, in_its_words, target
+from failgraph.settings import from_env
+from failgraph.settings.names import NAMES
+from http_stand_in import Reply, serving
+from otlp_server import Receiver
+from redaction_corpus import SECRETS, Secret
+
+NO_VARIABLE = {
+    "OTEL_PYTHON_CONTEXT": "the API logs it when it is imported, before anything of ours, in every program",
+    **dict.fromkeys(ENDPOINTS, "where the programs below send"),
+}
+VARIABLES = sorted(
+    {
+        name
+        for module in (opentelemetry.environment_variables, opentelemetry.sdk.environment_variables)
+        for name in vars(module).values()
+        if isinstance(name, str) and name.startswith("OTEL_")
+    }
+    - NO_VARIABLE.keys()
+)
+"""All that OpenTelemetry's API and SDK read."""
+STOPPING = {
+    "protocol": [*PROTOCOLS],
+    "limits": [name for name in VARIABLES if name.endswith("_LIMIT")],
+    "provider": ["OTEL_PYTHON_METER_PROVIDER"],
+}
+"""What ends the doctor's way early, so that it is tried without the rest."""
+ELSE = [name for name in (*VARIABLES, *NAMES) if not any(name in names for names in STOPPING.values())]
+WORDS = [case for case in SECRETS if case.secrets[0].isalnum() and len(case.secrets[0]) < 40]
+"""Secrets that can be the whole value of a header."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch, tmp_path):
+    """A journal is made where the program runs."""
+    monkeypatch.chdir(tmp_path)
+
+
+def leaked(texts: Iterator[str] | list[str], cases: list[Secret] | None = None) -> list[str]:
+    """The labels of the corpus whose secrets are in `texts`, in whatever case: hosts are in small letters."""
+    said = "\n".join(texts).lower()
+    return [case.label for case in cases or SECRETS if any(secret.lower() in said for secret in case.secrets)]
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of texts that are odd as patterns
+def test_no_variable_is_shown_with_a_secret():
+    """Each text of the corpus in each variable: settings, problems, and what of OpenTelemetry's loses failures."""
+    for case in SECRETS:
+        environ = dict.fromkeys((*NAMES, *VARIABLES), case.text)
+        texts = [check.text for check in configured(environ)]
+        assert len(texts) > len(NAMES)
+        # What every process logs is one of these; a pattern that does not compile is a problem of its own.
+        texts += from_env(environ)[1] + [from_env({"FAILGRAPH_REDACT_PATTERNS": case.text + "("})[0].redact_fault or ""]
+        texts += endpoint_of(dict.fromkeys((*ENDPOINTS, *PROTOCOLS), case.text))
+        texts += endpoint_of(dict.fromkeys(ENDPOINTS, case.text))
+        assert leaked(texts, [case]) == [], case.label
+
+
+def endpoint_of(environ: Mapping[str, str]) -> list[str]:
+    """What is said of where traces go."""
+    try:
+        return [check.text for check in endpoint(target(environ), environ, listening=False)]
+    except ConfigError as error:
+        return error.problems
+
+
+def test_no_difference_is_shown_with_a_secret():
+    """Each text of the corpus in each text of what came back."""
+    here = marked().trace
+    assert here is not None
+    for case in SECRETS:
+        events = {}
+        for key, event in here.report.events.items():
+            changes = {"failure_reason": case.text, "operation": case.text, "exception_type": case.text}
+            for name in ("foreign_error", "details"):
+                part = getattr(event, name)
+                fields = {} if part is None else part.model_dump()
+                texts = {each: case.text for each, value in fields.items() if isinstance(value, str)}
+                changes[name] = part and part.model_copy(update=texts)
+            events[key] = event.model_copy(update={**changes, "operation_id": case.text, "attempt_id": case.text})
+        report = here.report.model_copy(update={"events": events, "failure_id": case.text})
+        there = replace(here, report=report, hops=())
+        named = [replace(hop, span=replace(hop.span, name=case.text)) for hop in here.hops]
+        found = [*of_traces(here, there), *of_traces(replace(here, hops=tuple(named)), there)]
+        assert len(found) > 20
+        assert leaked(found, [case]) == [], case.label
+
+
+def test_no_header_that_a_collector_repeats():
+    """Whatever an exporter says: its own headers, as they are, decoded, or as JSON, and any text of the corpus."""
+    for case in SECRETS:
+        assert leaked([in_its_words(case.text, {}, 500)], [case]) == [], case.label
+    for case in WORDS:
+        for name in HEADERS:
+            told = in_its_words(f"who is {case.secrets[0]}?", {name: f"x-team={quote(case.secrets[0])}"}, 500)
+            assert told == "who is [redacted:header]?"
+
+
+# --- the program
+
+
+def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
+    """Run it; how it ended and all that it printed."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+    command = [sys.executable, "-m", "failgraph", "doctor", *arguments]
+    ran = subprocess.run(command, env={**environ, **variables}, capture_output=True, text=True, check=False)
+    assert "Traceback" not in ran.stderr
+    if "--json" in arguments:
+        ran.stdout += "\n".join(json.loads(line)["text"] for line in ran.stdout.splitlines())
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "options"),
+    [*((names, ()) for names in (*STOPPING.values(), ELSE)), (ELSE[::-1], ("--json",))],
+    ids=[*STOPPING, "else", "json"],
+)
+def test_nothing_of_the_environment(names, options):
+    """Each variable with another secret, on standard output and on standard error, where loggers write too."""
+    cases = itertools.cycle(SECRETS[::7])
+    variables = dict(zip(names, (case.text for case in cases), strict=False))
+    with Receiver() as receiver:
+        there = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        code, printed = doctor(*options, **(there | variables))
+    assert code == 1
+    assert len(printed) > 1500
+    assert leaked([printed]) == []
+
+
+@contextmanager
+def refusing_grpc() -> Iterator[str]:
+    """A gRPC server that lets nobody in, and says what it was sent; where it listens."""
+
+    def refuse(_: bytes, context: grpc.ServicerContext) -> None:
+        context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not with {context.invocation_metadata()}")
+
+    method = grpc.unary_unary_rpc_method_handler(refuse)
+    name = "opentelemetry.proto.collector.trace.v1.TraceService"
+    server = grpc.server(ThreadPoolExecutor(1))
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(name, {"Export": method})])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.stop(None)
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
+    """One that refuses and repeats the headers, in its error and in the exporter's log."""
+    cases = WORDS[:: len(WORDS) // 12]
+    sent = ",".join(f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases))
+    with refusing_grpc() if protocol == "grpc" else Receiver(status=400, repeats=True) as there:
+        variables = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": there if isinstance(there, str) else there.endpoint,
+            "OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
+            "OTEL_EXPORTER_OTLP_HEADERS": sent,
+        }
+        code, printed = doctor(**variables)
+    assert code == 1
+    assert "UNAUTHENTICATED" in printed if protocol == "grpc" else "400" in printed
+    assert leaked([printed], cases) == []
+
+
+def test_nothing_of_what_is_sent_along_to_a_backend():
+    """One that refuses and repeats the headers, at an address with a user, a password and a token."""
+    user, token, *cases = WORDS[:: len(WORDS) // 12]
+    headers = ",".join(f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases))
+
+    def answer(asked, _):
+        return Reply(json.dumps({"message": str(asked)}).encode(), status=500)
+
+    with Receiver() as receiver, serving(answer) as backend:
+        there = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        sent = {"FAILGRAPH_JAEGER_URL": backend.url, "FAILGRAPH_JAEGER_HEADERS": headers}
+        code, printed = doctor("jaeger", **there, **sent)
+        assert (code, "answered 500" in printed) == (1, True)
+        place = backend.url.replace("://", f"://{user.secrets[0]}:{token.secrets[0]}@")
+        named = doctor(f"{place}/?token={token.secrets[0]}", **there, **sent)[1]
+    assert leaked([printed, named], [user, token, *cases]) == []
+
+
+def test_nothing_of_the_command_line(monkeypatch, capsys, caplog):
+    """What is no source, no file and no option is said, without the secrets in it."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    for case in SECRETS[::20]:
+        for arguments in ((case.text,), (f"./{case.text}",), (f"--{case.text}",), ("-", case.text)):
+            with contextlib.suppress(SystemExit):
+                assert main(["doctor", *arguments]) in (1, 3)
+            printed = capsys.readouterr()
+            assert printed.out + printed.err
+            assert leaked([*printed, caplog.text], [case]) == [], arguments
