@@ -62,7 +62,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
 
     skimmed = result()
     with monkeypatch.context() as without:
-        without.setattr(skim, "_types", lambda: None)
+        without.setattr(skim, "types", lambda: None)
         assert result() == skimmed
         without.setattr(skim.Skimmer, "first", lambda *_: skim.IN_FULL)
         without.setattr(skim.Skimmer, "second", lambda *_: skim.IN_FULL)

@@ -14,8 +14,9 @@ from typing import IO, Any, NamedTuple
 from failgraph import semconv
 from failgraph.readers.answers import said
 from failgraph.readers.found import BadLines
-from failgraph.readers.skim import IN_FULL, Times, Way
+from failgraph.readers.skim import IN_FULL, Way
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
+from failgraph.readers.typed import Times
 from failgraph.readers.wire import MAX_MESSAGE, DamagedError, Field, fields, tags
 
 _FIRST = 0x0A
