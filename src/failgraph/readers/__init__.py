@@ -235,7 +235,7 @@ def _forms(
         found.protobuf = True
         yield from protobuf_spans(stream, head, bad, way)
     else:
-        for line, document in json_documents(stream, found, bad, way.parse):
+        for line, document in json_documents(stream, found, bad, way):
             if isinstance(document, Skimmed):
                 if way.pass_over is not None:
                     found.spans += len(document.passed_over)

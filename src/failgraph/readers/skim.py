@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import compress
 from operator import not_
 from typing import NamedTuple
 
-from failgraph.readers.answers import WARNINGS
+from failgraph.readers.alone import BEGINNING, FIRST_ID, MARK, Frames, first_id, is_escaped, is_marked, of_traces
 from failgraph.readers.typed import Times, Types, times_of, types
 
 Parse = Callable[[bytes], object]
 """One JSON document of text. Raises ValueError where it is none, RecursionError where it is too deep."""
 
-_MARK, _WARNINGS = b"nemo.gym.", WARNINGS.encode()
-"""One of them stands in every span of which more than trace and times is needed."""
-_ESCAPED = re.compile(rb"\\u00[2-7]")
-"""ASCII that is written as an escape: the marks may be."""
-_BEGINNING = b'{"traceId":"'
-"""How a span begins, as exporters write it: an id of 32 digits follows."""
-_FIRST_ID = slice(len(_BEGINNING), len(_BEGINNING) + 32)
 _TAG, _BINARY_ID = b"\x0a\x10", slice(2, 18)
-"""The same in protobuf."""
+"""How a span of protobuf begins, and its trace id."""
 _HEX = re.compile("[0-9a-f]{32}")
 
 
@@ -41,6 +34,9 @@ class Way(NamedTuple):
     """Told of those that are not; None: nobody wants to know of them."""
     trace_ids: Container[str] | None = None
     """The traces of which spans are asked for; None: of all."""
+    lines: Callable[[Sequence[bytes]], tuple[Sequence[Times], Sequence[int]]] | None = None
+    """Passes over several lines at once: of their spans the times, and which have to be read. Raises ValueError where
+    that cannot be told; None: it never can."""
 
 
 IN_FULL = Way()
@@ -52,6 +48,8 @@ class Skimmed(NamedTuple):
     passed_over: Collection[Times]
     rest: object
     """The other spans that are asked for, as an OTLP document of their own; None where there are none."""
+    documents: int = 1
+    """How many it stands for."""
 
 
 _NOTHING = Skimmed((), None)
@@ -62,16 +60,22 @@ class Skimmer:
 
     def __init__(self) -> None:
         self._types = types()
+        self._frames = None if self._types is None else Frames(self._types)
         self._all = self._alone = True
 
     def first(self, pass_over: Callable[[Iterable[Times]], None]) -> Way:
         """The first pass: in full only the spans that failgraph wants to know more of."""
-        return Way(self._parse, lambda span: _MARK in span or not span.startswith(_TAG), pass_over)
+        return Way(
+            self._parse,
+            lambda span: MARK in span or not span.startswith(_TAG),
+            pass_over,
+            lines=None if self._frames is None else self._frames.pass_over,
+        )
 
     def _parse(self, line: bytes) -> object:
         """A document, in full only what is asked for. Raises as `json.loads` does."""
         types = self._types
-        if types is not None and not (b"\\" in line and _ESCAPED.search(line)):
+        if types is not None and not is_escaped(line):
             try:
                 return self._skimmed(line, types)
             except (ValueError, RecursionError):  # not of the one form
@@ -86,43 +90,37 @@ class Skimmer:
             for scope_spans in resource_spans.scope_spans
             for span in scope_spans.spans
         ]
-        if self._alone:
-            self._alone = len(spans) == 1 and _first_id(line) == spans[0].trace_id.encode()
         times = times_of(spans)
-        warned = b"@" in line and _WARNINGS in line
-        if not warned and _MARK not in line:
+        if self._alone and self._frames is not None:
+            self._alone = len(spans) == 1 and first_id(line) == spans[0].trace_id.encode()
+            if self._alone:
+                self._frames.learn(line)
+        if not is_marked(line):
             return Skimmed(times, None)
-        asked, document = types.part(line, lambda text: _MARK in text or (warned and _WARNINGS in text))
+        asked, document = types.part(line, is_marked)
         return Skimmed(list(compress(times, map(not_, asked))), document)
 
     def second(self, trace_ids: Collection[str]) -> Way:
         """The second pass: only spans of these traces, as far as they are known without reading."""
         binary = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
+        kept = {trace_id.encode() for trace_id in trace_ids}
+        types = self._types if self._all else None
         return Way(
-            self._selecting(trace_ids),
+            json.loads if types is None else self._selecting(types, kept),
             lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG),
             trace_ids=trace_ids,
+            lines=(lambda lines: ((), of_traces(lines, kept))) if types is not None and self._alone else None,
         )
 
-    def _selecting(self, trace_ids: Iterable[str]) -> Parse:
-        types = self._types
-        if types is None or not self._all:
-            return json.loads
-        kept = {trace_id.encode() for trace_id in trace_ids}
+    def _selecting(self, types: Types, kept: Container[bytes]) -> Parse:
         alone = self._alone
 
         def is_kept(text: bytes) -> bool:
-            return text[_FIRST_ID] in kept or not text.startswith(_BEGINNING)
+            return text[FIRST_ID] in kept or not text.startswith(BEGINNING)
 
         def parse(line: bytes) -> object:
-            if alone and _first_id(line) not in kept:
+            if alone and first_id(line) not in kept:
                 return _NOTHING
             return Skimmed((), types.part(line, is_kept)[1])
 
         return parse
-
-
-def _first_id(line: bytes) -> bytes:
-    """The trace id of the first object of a line that begins with one."""
-    at = line.find(_BEGINNING) + len(_BEGINNING)
-    return line[at : at + 32]

@@ -27,6 +27,17 @@ class Types(NamedTuple):
     """With of each span what `times_of` needs."""
     parts: Any
     """With each span and each resource as it is written."""
+    span: Any
+    """Of a span alone, as in `whole`."""
+
+    def texts(self, line: bytes) -> list[bytes]:
+        """Each span of a document as it is written."""
+        return [
+            bytes(span)
+            for resource_spans in self.parts.decode(line).resource_spans
+            for scope_spans in resource_spans.scope_spans
+            for span in scope_spans.spans
+        ]
 
     def part(self, line: bytes, is_wanted: Callable[[bytes], bool]) -> tuple[Sequence[bool], object]:
         """Of each span whether it is wanted, and a document of those that are."""
@@ -64,6 +75,7 @@ def types() -> Types | None:
     """The decoders; None without msgspec."""
     try:
         from msgspec import Meta, Raw, defstruct, field
+        from msgspec.json import Decoder
     except ImportError:
         return None
 
@@ -93,7 +105,7 @@ def types() -> Types | None:
         gc=False,
     )
     resource = defstruct("Resource", [("attributes", list[anything], ())])  # type: ignore[valid-type]
-    return Types(_decoder(span, resource), _decoder(Raw, Raw))
+    return Types(_decoder(span, resource), _decoder(Raw, Raw), Decoder(span))
 
 
 def _decoder(span: Any, resource: Any) -> Any:
