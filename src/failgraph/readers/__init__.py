@@ -19,7 +19,9 @@ from failgraph.readers.failures import FailureRecord
 from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
+from failgraph.readers.otlp_json import PartReader
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
+from failgraph.readers.parts import At
 from failgraph.readers.skim import IN_FULL, Skimmed, Skimmer, Way
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
@@ -235,11 +237,12 @@ def _forms(
         found.protobuf = True
         yield from protobuf_spans(stream, head, bad, way)
     else:
+        parts = PartReader()
         for line, document in json_documents(stream, found, bad, way):
-            if isinstance(document, Skimmed):
-                if way.pass_over is not None:
-                    found.spans += len(document.passed_over)
-                    way.pass_over(document.passed_over)
-                document = document.rest
-            if document is not None:
+            if not isinstance(document, Skimmed):
                 yield from spans_of(document, line, bad, way.trace_ids)
+                continue
+            if way.pass_over is not None:
+                found.spans += len(document.passed_over)
+                way.pass_over(document.passed_over)
+            yield from parts.spans(document.rest, At(line, bad, way.trace_ids))

@@ -55,7 +55,7 @@ def _together(first: int, lines: Sequence[bytes], way: Way) -> list[tuple[int, o
         passed_over, others = way.lines(lines)
     except (ValueError, RecursionError):
         return None
-    found: list[tuple[int, object]] = [(first, Skimmed(passed_over, None, len(passed_over)))]
+    found: list[tuple[int, object]] = [(first, Skimmed(passed_over, (), len(passed_over)))]
     for at in others:
         if lines[at].strip():
             documents = _parsed(lines[at], way.parse)

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from failgraph import semconv
 from failgraph.readers.answers import WARNINGS, left_out, replaced_end
 from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
+from failgraph.readers.typed import Part
 
+_MAX_PROCESSES = 256
+_OF_RESOURCE, _OF_SPAN = frozenset({"service.name"}), frozenset({semconv.ROLLOUT_ID, WARNINGS})
+_NONE: frozenset[str] = frozenset()
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _SCALARS = ("stringValue", "boolValue", "doubleValue")
 _SNAKE = {
@@ -48,27 +54,60 @@ def otlp_spans(document: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
 
 
 def _of_resource(resource_spans: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
-    attributes = at.dict(resource_spans.get("resource"), "resource").get("attributes")
-    process = fingerprint(attributes)
-    service = _attributes(attributes, frozenset({"service.name"}), at).get("service.name")
+    process = _process(resource_spans.get("resource"), at)
     for name in ("scopeSpans", "instrumentationLibrarySpans"):
         for scope_spans in at.list(_get(resource_spans, name), name):
-            for span in at.list(at.dict(scope_spans, name).get("spans"), "spans"):
-                fields = at.dict(span, "a span")
-                if at.trace_ids is not None and _id(_get(fields, "traceId"), 16) not in at.trace_ids:
-                    continue
-                record = _span(fields, service if isinstance(service, str) else "", process, at)
-                if record is None:
-                    at.wrong("a span without a usable id")
-                else:
-                    yield record
+            yield from _records(at.list(at.dict(scope_spans, name).get("spans"), "spans"), process, at)
 
 
-def _span(span: Mapping[str, object], service: str, process: int, at: At) -> SpanRecord | None:
+class _Process(NamedTuple):
+    """What a resource says."""
+
+    service: str
+    number: int
+    """Equal for equal resources."""
+
+
+def _process(resource: object, at: At) -> _Process:
+    attributes = at.dict(resource, "resource").get("attributes")
+    service = _attributes(attributes, _OF_RESOURCE, at).get("service.name")
+    return _Process(service if isinstance(service, str) else "", fingerprint(attributes))
+
+
+class PartReader:
+    """Reads spans of documents that were skimmed; a resource once, since those of one process are the same."""
+
+    def __init__(self) -> None:
+        self._processes: dict[bytes, _Process] = {}
+
+    def spans(self, parts: Iterable[Part], at: At) -> Iterator[SpanRecord]:
+        """The same as `otlp_spans` of the document that they are of; nothing is wrong with its resources."""
+        for resource, spans in parts:
+            process = self._processes.get(resource)
+            if process is None:
+                if len(self._processes) == _MAX_PROCESSES:
+                    self._processes.clear()
+                process = self._processes[resource] = _process(json.loads(resource), at)
+            yield from _records(spans, process, at)
+
+
+def _records(spans: Iterable[object], process: _Process, at: At) -> Iterator[SpanRecord]:
+    for span in spans:
+        fields = at.dict(span, "a span")
+        if at.trace_ids is not None and _id(_get(fields, "traceId"), 16) not in at.trace_ids:
+            continue
+        record = _span(fields, process, at)
+        if record is None:
+            at.wrong("a span without a usable id")
+        else:
+            yield record
+
+
+def _span(span: Mapping[str, object], process: _Process, at: At) -> SpanRecord | None:
     trace_id, span_id = _id(_get(span, "traceId"), 16), _id(_get(span, "spanId"), 8)
     if trace_id is None or span_id is None:
         return None
-    attributes = _attributes(span.get("attributes"), frozenset({semconv.ROLLOUT_ID, WARNINGS}), at)
+    attributes = _attributes(span.get("attributes"), _OF_SPAN, at)
     warnings = attributes.pop(WARNINGS, None)
     replaced = replaced_end(warnings)
     why = left_out(warnings)
@@ -82,8 +121,8 @@ def _span(span: Mapping[str, object], service: str, process: int, at: At) -> Spa
         kind=_kind(span.get("kind"), at),
         start_unix_nano=count(_get(span, "startTimeUnixNano")),
         end_unix_nano=count(_get(span, "endTimeUnixNano")) if replaced is None else replaced,
-        service=service,
-        process=process,
+        service=process.service,
+        process=process.number,
         attributes=attributes,
         events=tuple(_events(span.get("events"), at)),
         dropped=sum(_dropped(span, name, at) for name in ("droppedEventsCount", "droppedAttributesCount")),
@@ -95,7 +134,7 @@ def _events(events: object, at: At) -> Iterator[EventRecord]:
     for item in at.list(events, "events"):
         event = at.dict(item, "an event")
         if at.text(event.get("name"), "the name of an event") == semconv.EVENT_NAME:
-            attributes = _attributes(event.get("attributes"), frozenset(), at)
+            attributes = _attributes(event.get("attributes"), _NONE, at)
             yield EventRecord(count(_get(event, "timeUnixNano")), attributes)
 
 

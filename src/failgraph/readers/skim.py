@@ -14,7 +14,7 @@ from operator import not_
 from typing import NamedTuple
 
 from failgraph.readers.alone import BEGINNING, FIRST_ID, MARK, Frames, first_id, is_escaped, is_marked, of_traces
-from failgraph.readers.typed import Times, Types, times_of, types
+from failgraph.readers.typed import Part, Times, Types, times_of, types
 
 Parse = Callable[[bytes], object]
 """One JSON document of text. Raises ValueError where it is none, RecursionError where it is too deep."""
@@ -46,13 +46,13 @@ class Skimmed(NamedTuple):
     """A document of which only a part was read."""
 
     passed_over: Collection[Times]
-    rest: object
-    """The other spans that are asked for, as an OTLP document of their own; None where there are none."""
+    rest: Sequence[Part]
+    """The other spans that are asked for."""
     documents: int = 1
     """How many it stands for."""
 
 
-_NOTHING = Skimmed((), None)
+_NOTHING = Skimmed((), ())
 
 
 class Skimmer:
@@ -96,9 +96,9 @@ class Skimmer:
             if self._alone:
                 self._frames.learn(line)
         if not is_marked(line):
-            return Skimmed(times, None)
-        asked, document = types.part(line, is_marked)
-        return Skimmed(list(compress(times, map(not_, asked))), document)
+            return Skimmed(times, ())
+        asked, parts = types.part(line, is_marked)
+        return Skimmed(list(compress(times, map(not_, asked))), parts)
 
     def second(self, trace_ids: Collection[str]) -> Way:
         """The second pass: only spans of these traces, as far as they are known without reading."""

@@ -16,6 +16,9 @@ from failgraph.readers.span import KINDS
 Times = tuple[str, int, int]
 """Of a span of which nothing else is read: its trace id, its start and its end, in ns since the epoch."""
 
+Part = tuple[bytes, list[object]]
+"""A resource as it is written, and spans of it."""
+
 _DIGITS = b"0123456789abcdef"
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
 
@@ -39,19 +42,18 @@ class Types(NamedTuple):
             for span in scope_spans.spans
         ]
 
-    def part(self, line: bytes, is_wanted: Callable[[bytes], bool]) -> tuple[Sequence[bool], object]:
-        """Of each span whether it is wanted, and a document of those that are."""
+    def part(self, line: bytes, is_wanted: Callable[[bytes], bool]) -> tuple[Sequence[bool], list[Part]]:
+        """Of each span whether it is wanted, and those that are."""
         flags: list[bool] = []
-        found: list[object] = []
+        found: list[Part] = []
         for resource_spans in self.parts.decode(line).resource_spans:
             texts = [bytes(span) for scope_spans in resource_spans.scope_spans for span in scope_spans.spans]
             chosen = list(map(is_wanted, texts))
             flags += chosen
             if any(chosen):
                 spans = json.loads(b"[" + b",".join(compress(texts, chosen)) + b"]")
-                resource = json.loads(bytes(resource_spans.resource))
-                found.append({"resource": resource, "scopeSpans": [{"spans": spans}]})
-        return flags, {"resourceSpans": found} if found else None
+                found.append((bytes(resource_spans.resource), spans))
+        return flags, found
 
 
 def times_of(spans: Sequence[Any]) -> list[Times]:
