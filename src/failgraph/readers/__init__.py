@@ -243,6 +243,6 @@ def _forms(
                 yield from spans_of(document, line, bad, way.trace_ids)
                 continue
             if way.pass_over is not None:
-                found.spans += len(document.passed_over)
+                found.spans += document.spans
                 way.pass_over(document.passed_over)
             yield from parts.spans(document.rest, At(line, bad, way.trace_ids))

@@ -6,7 +6,8 @@ So a span that nobody asks for costs what decoding it by msgspec does, and littl
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
+from typing import Any
 
 from failgraph.readers.answers import WARNINGS
 from failgraph.readers.typed import Times, Types, times_of
@@ -23,9 +24,9 @@ _NO_LINE = b"\n\n"
 """Begins no line."""
 
 
-def is_marked(text: bytes) -> bool:
-    """Whether more of it is needed than traces and times, as far as a mark is not escaped."""
-    return MARK in text or (b"@" in text and _WARNINGS in text)
+def is_warned(text: bytes) -> bool:
+    """Whether Jaeger may warn in it of what it gives."""
+    return b"@" in text and _WARNINGS in text
 
 
 def is_escaped(text: bytes) -> bool:
@@ -43,6 +44,15 @@ def _head(line: bytes) -> bytes:
     """A line up to the trace id of its first span; the whole of one that has none."""
     at = line.find(BEGINNING)
     return line if at < 0 else line[: at + len(BEGINNING)]
+
+
+def check_ids(texts: Sequence[bytes], spans: Sequence[Any]) -> None:
+    """Raises ValueError where a span begins with a trace id and has another: JSON may name one twice."""
+    if b"".join([text[FIRST_ID] for text in texts]) == "".join([span.trace_id for span in spans]).encode():
+        return
+    for text, span in zip(texts, spans, strict=True):
+        if text.startswith(BEGINNING) and text[FIRST_ID] != span.trace_id.encode():
+            raise ValueError("a trace id is not the first")
 
 
 def of_traces(lines: Sequence[bytes], trace_ids: Container[bytes]) -> list[int]:
@@ -66,8 +76,8 @@ class Frames:
         self._tails: dict[bytes, bytes | None] = {}
         """What follows a span, by what stands before its trace id; None where that was seen but once, or is odd."""
 
-    def learn(self, line: bytes) -> None:
-        """Take in what stands around the span of a line of the one form: one span, with its trace id first."""
+    def learn(self, line: bytes, span: bytes) -> None:
+        """Take in what stands around the only span of a line of the one form."""
         head = _head(line)
         if head not in self._tails:
             if len(self._tails) == _MAX_FRAMES:
@@ -75,31 +85,31 @@ class Frames:
             self._tails[head] = None
         elif self._tails[head] is None:
             before = head.removesuffix(BEGINNING)
-            (span,) = self._types.texts(line)
             tail = line[len(before) + len(span) :]
             # The span stands between the two, rather than elsewhere in them: without it they hold none.
-            if before + span + tail == line and not self._types.texts(before + tail):
+            if before + span + tail == line and not any(texts for _, texts in self._types.written(before + tail)):
                 self._tails[head] = tail
 
-    def pass_over(self, lines: Sequence[bytes]) -> tuple[list[Times], list[int]]:
+    def pass_over(self, lines: Sequence[bytes]) -> tuple[Iterator[Times], list[int]]:
         """Of spans of which no more is needed the times, and which lines have to be read.
 
         Raises ValueError where that cannot be told of several at once.
         """
         texts: list[bytes] = []
         others: list[int] = []
-        head, start, tail = _NO_LINE, 0, None
+        head, tail, start, stop = _NO_LINE, None, 0, 0
         for at, line in enumerate(lines):
             if not line.startswith(head):
                 head = _head(line)
-                start, tail = len(head) - len(BEGINNING), self._tails.get(head)
-            if tail is not None and line.endswith(tail):
-                text = line[start : -len(tail)]
-                if not is_marked(text) and not is_escaped(text):
-                    texts.append(text)
-                    continue
-            others.append(at)
-        times = times_of(list(map(self._types.span.decode, texts)))
-        if b"".join([text[FIRST_ID] for text in texts]) != "".join([trace_id for trace_id, _, _ in times]).encode():
-            raise ValueError("a trace id is not the first")
-        return times, others
+                tail = self._tails.get(head)
+                start, stop = len(head) - len(BEGINNING), -len(tail or b"")
+            text = line[start:stop]
+            if tail is not None and line.endswith(tail) and MARK not in text:
+                texts.append(text)
+            else:
+                others.append(at)
+        if is_warned(together := b"".join(texts)) or is_escaped(together):
+            raise ValueError("there may be marks of another kind")
+        spans = list(map(self._types.span.decode, texts))
+        check_ids(texts, spans)
+        return times_of(spans), others

@@ -38,7 +38,7 @@ def json_documents(stream: IO[bytes], found: Found, bad: BadLines, way: Way = IN
 
 def _documents(batches: Iterable[tuple[int, list[bytes]]], pending: _Pending, way: Way) -> Iterator[tuple[int, object]]:
     for first, lines in batches:
-        together = None if pending or way.lines is None else _together(first, lines, way)
+        together = None if pending else _together(first, lines, way)
         if together is not None:
             yield from together
             continue
@@ -55,7 +55,8 @@ def _together(first: int, lines: Sequence[bytes], way: Way) -> list[tuple[int, o
         passed_over, others = way.lines(lines)
     except (ValueError, RecursionError):
         return None
-    found: list[tuple[int, object]] = [(first, Skimmed(passed_over, (), len(passed_over)))]
+    count = len(lines) - len(others)
+    found: list[tuple[int, object]] = [(first, Skimmed(count, passed_over, (), count))]
     for at in others:
         if lines[at].strip():
             documents = _parsed(lines[at], way.parse)

@@ -13,8 +13,18 @@ from itertools import compress
 from operator import not_
 from typing import NamedTuple
 
-from failgraph.readers.alone import BEGINNING, FIRST_ID, MARK, Frames, first_id, is_escaped, is_marked, of_traces
-from failgraph.readers.typed import Part, Times, Types, times_of, types
+from failgraph.readers.alone import (
+    BEGINNING,
+    FIRST_ID,
+    MARK,
+    Frames,
+    check_ids,
+    first_id,
+    is_escaped,
+    is_warned,
+    of_traces,
+)
+from failgraph.readers.typed import Part, Times, Types, chosen, times_of, types
 
 Parse = Callable[[bytes], object]
 """One JSON document of text. Raises ValueError where it is none, RecursionError where it is too deep."""
@@ -34,7 +44,7 @@ class Way(NamedTuple):
     """Told of those that are not; None: nobody wants to know of them."""
     trace_ids: Container[str] | None = None
     """The traces of which spans are asked for; None: of all."""
-    lines: Callable[[Sequence[bytes]], tuple[Sequence[Times], Sequence[int]]] | None = None
+    lines: Callable[[Sequence[bytes]], tuple[Iterable[Times], Sequence[int]]] | None = None
     """Passes over several lines at once: of their spans the times, and which have to be read. Raises ValueError where
     that cannot be told; None: it never can."""
 
@@ -45,14 +55,16 @@ IN_FULL = Way()
 class Skimmed(NamedTuple):
     """A document of which only a part was read."""
 
-    passed_over: Collection[Times]
+    spans: int
+    """How many spans were passed over."""
+    passed_over: Iterable[Times]
     rest: Sequence[Part]
     """The other spans that are asked for."""
     documents: int = 1
     """How many it stands for."""
 
 
-_NOTHING = Skimmed((), ())
+_NOTHING = Skimmed(0, (), ())
 
 
 class Skimmer:
@@ -91,14 +103,18 @@ class Skimmer:
             for span in scope_spans.spans
         ]
         times = times_of(spans)
+        written = types.written(line)
+        texts = [text for _, texts in written for text in texts]
+        check_ids(texts, spans)
         if self._alone and self._frames is not None:
-            self._alone = len(spans) == 1 and first_id(line) == spans[0].trace_id.encode()
+            self._alone = len(spans) == 1 and first_id(line) == texts[0][FIRST_ID]
             if self._alone:
-                self._frames.learn(line)
-        if not is_marked(line):
-            return Skimmed(times, ())
-        asked, parts = types.part(line, is_marked)
-        return Skimmed(list(compress(times, map(not_, asked))), parts)
+                self._frames.learn(line, texts[0])
+        warned = is_warned(line)
+        if not warned and MARK not in line:
+            return Skimmed(len(spans), times, ())
+        asked, parts = chosen(written, lambda text: MARK in text or (warned and is_warned(text)))
+        return Skimmed(asked.count(False), compress(times, map(not_, asked)), parts)
 
     def second(self, trace_ids: Collection[str]) -> Way:
         """The second pass: only spans of these traces, as far as they are known without reading."""
@@ -121,6 +137,6 @@ class Skimmer:
         def parse(line: bytes) -> object:
             if alone and first_id(line) not in kept:
                 return _NOTHING
-            return Skimmed((), types.part(line, is_kept)[1])
+            return Skimmed(0, (), chosen(types.written(line), is_kept)[1])
 
         return parse

@@ -6,7 +6,7 @@ What is not named here is passed over, and checked as strictly as reading it wou
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import Annotated, Any, Literal, NamedTuple
@@ -15,6 +15,9 @@ from failgraph.readers.span import KINDS
 
 Times = tuple[str, int, int]
 """Of a span of which nothing else is read: its trace id, its start and its end, in ns since the epoch."""
+
+Written = tuple[bytes, list[bytes]]
+"""A resource and its spans, each as it is written."""
 
 Part = tuple[bytes, list[object]]
 """A resource as it is written, and spans of it."""
@@ -33,30 +36,30 @@ class Types(NamedTuple):
     span: Any
     """Of a span alone, as in `whole`."""
 
-    def texts(self, line: bytes) -> list[bytes]:
-        """Each span of a document as it is written."""
+    def written(self, line: bytes) -> list[Written]:
+        """The resources of a document, and their spans."""
         return [
-            bytes(span)
+            (
+                bytes(resource_spans.resource),
+                [bytes(span) for scope_spans in resource_spans.scope_spans for span in scope_spans.spans],
+            )
             for resource_spans in self.parts.decode(line).resource_spans
-            for scope_spans in resource_spans.scope_spans
-            for span in scope_spans.spans
         ]
 
-    def part(self, line: bytes, is_wanted: Callable[[bytes], bool]) -> tuple[Sequence[bool], list[Part]]:
-        """Of each span whether it is wanted, and those that are."""
-        flags: list[bool] = []
-        found: list[Part] = []
-        for resource_spans in self.parts.decode(line).resource_spans:
-            texts = [bytes(span) for scope_spans in resource_spans.scope_spans for span in scope_spans.spans]
-            chosen = list(map(is_wanted, texts))
-            flags += chosen
-            if any(chosen):
-                spans = json.loads(b"[" + b",".join(compress(texts, chosen)) + b"]")
-                found.append((bytes(resource_spans.resource), spans))
-        return flags, found
+
+def chosen(written: Iterable[Written], is_wanted: Callable[[bytes], bool]) -> tuple[list[bool], list[Part]]:
+    """Of each span whether it is wanted, and those that are."""
+    flags: list[bool] = []
+    found: list[Part] = []
+    for resource, texts in written:
+        wanted = list(map(is_wanted, texts))
+        flags += wanted
+        if any(wanted):
+            found.append((resource, json.loads(b"[" + b",".join(compress(texts, wanted)) + b"]")))
+    return flags, found
 
 
-def times_of(spans: Sequence[Any]) -> list[Times]:
+def times_of(spans: Sequence[Any]) -> Iterator[Times]:
     """Of spans as they were decoded. Raises ValueError where an id is none, or a time is not written as usual.
 
     All are looked at together: a pattern for each costs as much as decoding it.
@@ -69,7 +72,7 @@ def times_of(spans: Sequence[Any]) -> list[Times]:
     digits = "".join([*starts, *ends])
     if spans and not (digits.isascii() and digits.isdigit()):
         raise ValueError("a time is none")
-    return list(zip(trace_ids, map(int, starts), map(int, ends), strict=True))
+    return zip(trace_ids, map(int, starts), map(int, ends), strict=True)
 
 
 @lru_cache
