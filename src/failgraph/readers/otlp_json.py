@@ -12,6 +12,7 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from sys import intern
 from typing import NamedTuple
 
 from failgraph import semconv
@@ -114,10 +115,10 @@ def _span(span: Mapping[str, object], process: _Process, at: At) -> SpanRecord |
     if why is not None:
         at.bad.found.partial.setdefault(trace_id, why)
     return SpanRecord(
-        trace_id=trace_id,
+        trace_id=intern(trace_id),
         span_id=span_id,
         parent_span_id=_parent(_get(span, "parentSpanId")),
-        name=at.text(span.get("name"), "the name of a span"),
+        name=intern(at.text(span.get("name"), "the name of a span")),
         kind=_kind(span.get("kind"), at),
         start_unix_nano=count(_get(span, "startTimeUnixNano")),
         end_unix_nano=count(_get(span, "endTimeUnixNano")) if replaced is None else replaced,
@@ -154,7 +155,9 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
             value = _value(pair.get("value"))
             # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
             key = semconv.NAMES.get(key, key)
-            found[key] = array(value) if isinstance(value, str) and semconv.is_array(key) else value
+            if isinstance(value, str):
+                value = array(value) if semconv.is_array(key) else intern(value) if key in semconv.REPEATED else value
+            found[key] = value
     return found
 
 
