@@ -43,7 +43,8 @@ _OTHERS = frozenset(
         semconv.LATE,
     }
 )
-_KNOWN = frozenset({*_TEXT.values(), *_FOREIGN_TEXT.values(), *_OTHERS})
+_TEXTS = frozenset({*_TEXT.values(), *_FOREIGN_TEXT.values()})
+_KNOWN = _TEXTS | _OTHERS
 _NAMES_SET: dict[frozenset[str], set[str]] = {}
 _UNREADABLE = object()
 """Stands for a value of a type that was never written, so that it is named and left out."""
@@ -157,7 +158,7 @@ def _unread(event_id: str, attributes: Mapping[str, object], event: FailureEvent
         if not key.startswith(semconv.PREFIX):
             continue
         name = key.removesuffix(semconv.REST)
-        if name in _TEXT.values() or name in _FOREIGN_TEXT.values():
+        if name in _TEXTS:
             if read_text(attributes, name) is None:
                 yield Loss("attribute_missing", f"{name} of {event_id}")
         elif name != key and name not in attributes:

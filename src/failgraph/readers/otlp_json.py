@@ -95,17 +95,18 @@ class PartReader:
 def _records(spans: Iterable[object], process: _Process, at: At) -> Iterator[SpanRecord]:
     for span in spans:
         fields = at.dict(span, "a span")
-        if at.trace_ids is not None and _id(_get(fields, "traceId"), 16) not in at.trace_ids:
+        trace_id = _id(_get(fields, "traceId"), 16)
+        if at.trace_ids is not None and trace_id not in at.trace_ids:
             continue
-        record = _span(fields, process, at)
+        record = _span(fields, trace_id, process, at)
         if record is None:
             at.wrong("a span without a usable id")
         else:
             yield record
 
 
-def _span(span: Mapping[str, object], process: _Process, at: At) -> SpanRecord | None:
-    trace_id, span_id = _id(_get(span, "traceId"), 16), _id(_get(span, "spanId"), 8)
+def _span(span: Mapping[str, object], trace_id: str | None, process: _Process, at: At) -> SpanRecord | None:
+    span_id = _id(_get(span, "spanId"), 8)
     if trace_id is None or span_id is None:
         return None
     attributes = _attributes(span.get("attributes"), _OF_SPAN, at)
@@ -126,7 +127,7 @@ def _span(span: Mapping[str, object], process: _Process, at: At) -> SpanRecord |
         process=process.number,
         attributes=attributes,
         events=tuple(_events(span.get("events"), at)),
-        dropped=sum(_dropped(span, name, at) for name in ("droppedEventsCount", "droppedAttributesCount")),
+        dropped=_dropped(span, "droppedEventsCount", at) + _dropped(span, "droppedAttributesCount", at),
         status=_status(at.dict(span.get("status"), "the status of a span").get("code")),
     )
 
@@ -149,7 +150,7 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
     """The attributes under our prefix, and those of `others`."""
     found: dict[str, Value] = {}
     for item in at.list(pairs, "attributes"):
-        pair = at.dict(item, "an attribute")
+        pair = item if isinstance(item, dict) else at.dict(item, "an attribute")
         key = pair.get("key")
         if isinstance(key, str) and (key.startswith(semconv.PREFIX) or key in others):
             value = _value(pair.get("value"))
@@ -195,6 +196,8 @@ def _kind(value: object, at: At) -> str:
 
 def _status(code: object) -> str:
     """A status, given as a number or as a name; empty where it says nothing."""
+    if code is None:
+        return ""
     name = code.upper().removeprefix("STATUS_CODE_") if isinstance(code, str) else ""
     return name if name in ("OK", "ERROR") else {1: "OK", 2: "ERROR"}.get(integer(code) or 0, "")
 
@@ -227,6 +230,8 @@ def _parent(value: object) -> str | None:
 
 def _dropped(span: Mapping[str, object], name: str, at: At) -> int:
     value = _get(span, name)
-    if value is not None and integer(value) is None:
+    if value is None:
+        return 0
+    if integer(value) is None:
         at.wrong(f"{name} is no number")
     return count(value)
