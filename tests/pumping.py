@@ -27,6 +27,7 @@ from failgraph.redaction import (
     urls,
     values,
 )
+from failgraph.redaction.pattern import Pattern
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -45,16 +46,18 @@ _ODD = ["", "\n", '"', "'", "\\", "x", " ", "=", "\x00", "@"]
 def patterns() -> dict[str, tuple[re.Pattern[str], list[Callable[[str], object]]]]:
     """Every pattern that a text passes, by what the source calls it, and each way in which the source applies it."""
     found = {
-        f"rule {number} ({min(rule.needles)})": (rule.pattern, [_scan(rule.pattern)])
+        f"rule {number} ({min(rule.needles)})": (compiled, [_scan(compiled)])
         for number, rule in enumerate(_RULES)
+        for compiled in [rule.pattern.compiled()]
     }
     for module in _MODULES:
         source = inspect.getsource(module)
         for name, pattern in vars(module).items():
-            if isinstance(pattern, re.Pattern):
+            if isinstance(pattern, Pattern):
+                compiled = pattern.compiled()
                 uses = sorted(set(re.findall(rf"(?<!\w){name}\.(fullmatch|match|search|findall|split|sub)\b", source)))
-                ways = [_scan(pattern) if use == "sub" else getattr(pattern, use) for use in uses or ["sub"]]
-                found[f"{module.__name__.rpartition('.')[2]}.{name}"] = (pattern, ways)
+                ways = [_scan(compiled) if use == "sub" else getattr(compiled, use) for use in uses or ["sub"]]
+                found[f"{module.__name__.rpartition('.')[2]}.{name}"] = (compiled, ways)
     return found
 
 

@@ -156,9 +156,23 @@ def test_importing_failgraph_loads_next_to_nothing():
     assert not [name for name in loaded if name.startswith("opentelemetry")]
 
 
+def test_the_parser_is_loaded_alone():
+    """Help and wrong use wait for nothing that a command reads, shows or imports with."""
+    loaded = loaded_by("import failgraph.cli; failgraph.cli.parser([]).format_help()")
+    assert "argparse" in loaded
+    assert not loaded & {"pydantic", "opentelemetry", "msgspec", "rich", "httpx", "json", "logging"}
+
+
+def test_run_does_without_the_records():
+    """A program that `failgraph run` starts waits for the settings to be checked, and for nothing else."""
+    loaded = loaded_by("import failgraph.cli.starting; failgraph.cli._check_settings()")
+    assert "json" in loaded
+    assert not loaded & {"pydantic", "opentelemetry", "msgspec", "rich", "httpx"}
+
+
 def test_reading_a_file_does_not_load_the_sdk():
     """The command works on the records, the codec and the readers alone."""
-    loaded = loaded_by("import failgraph.cli, failgraph.readers, failgraph.view")
+    loaded = loaded_by("import failgraph.cli.reading, failgraph.readers, failgraph.view")
     assert not [name for name in loaded if name.startswith("opentelemetry")]
 
 
@@ -175,7 +189,8 @@ def test_every_public_name_is_there_and_no_other():
 
 def test_the_function_hop_is_not_hidden_by_a_module():
     """Importing any part first must not put a module where `failgraph.hop` belongs."""
-    script = "import failgraph.cli, failgraph.hops, failgraph.recorder, failgraph; print(failgraph.hop().__class__)"
+    parts = "failgraph.cli.reading, failgraph.hops, failgraph.recorder"
+    script = f"import {parts}, failgraph; print(failgraph.hop().__class__)"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "hop" in found.stdout
 

@@ -168,7 +168,7 @@ def test_a_long_trace_keeps_nothing_of_ended_spans(tracer):
         for _ in range(50):
             with tracer.start_as_current_span("step"), failgraph.hop():
                 failgraph.record(failure())
-        assert len(recorder().index._traces[run.get_span_context().trace_id].spans) == 0
+        assert len(recorder().index.traces[run.get_span_context().trace_id].spans) == 0
 
 
 class BreaksFailureSpans(SimpleSpanProcessor):
@@ -585,4 +585,4 @@ def test_all_events_of_all_traces_are_bounded(tracer, monkeypatch):
         with tracer.start_as_current_span("work"):
             for each in range(10):
                 failgraph.record(event(f"{number}-{each}"))
-    assert sum(len(each.events) for each in recorder().index._traces.values()) == recorder().index._events <= 110
+    assert sum(len(each.events) for each in recorder().index.traces.values()) == recorder().index._events <= 110

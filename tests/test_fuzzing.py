@@ -18,6 +18,7 @@ import pytest
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers import read_parts
+from failgraph.transport import headers
 from fuzzing import HEADERS, SOURCES, damage, read_header, read_source
 from otlp_file import SERVER, event, pairs, process, raw_event, reported, seen, span
 
@@ -48,6 +49,25 @@ def test_a_damaged_header_is_read_or_is_none(form):
     rng = random.Random(f"header {form}")
     for _ in range(TRIES):
         read_header(damage(HEADERS[form], rng))
+
+
+def test_a_valid_header_is_read_as_one_that_is_mended(monkeypatch):
+    """There are two ways through; whichever is taken, the same comes out, also of one that is damaged in one place."""
+    rng = random.Random("both ways")
+    text, taken = HEADERS["JSON"].decode(), 0
+    for number in range(20 * TRIES):
+        at = rng.randrange(len(text))
+        value = (
+            text
+            if not number
+            else text[:at] + rng.choice(['x"', "1", "null", '":"', "é", "true", ","]) + text[at + 1 :]
+        )
+        found = headers.decode(value)
+        taken += headers._valid(value.encode()) is not None
+        with monkeypatch.context() as patched:
+            patched.setattr(headers, "_valid", lambda text: None)
+            assert headers.decode(value) == found, value
+    assert 10 * TRIES > taken > TRIES
 
 
 MOST = 1 << 30

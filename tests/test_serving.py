@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import copy
 import json
+import socket
 import subprocess
 import sys
+import threading
 import weakref
 
 import pytest
@@ -533,6 +535,50 @@ def test_two_servers_in_one_process(app, make_provider, exporter, written):
     assert [kind for _, kind, _ in written()] == ["verifier_error"]
     assert len(report(answer).events) == 1
     assert report(answer).failure_id is None
+
+
+@contextlib.contextmanager
+def served(app):
+    """A real server on loopback; its port."""
+    uvicorn = pytest.importorskip("uvicorn", reason="this set has no server")
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_request_that_came_early_is_of_its_own_trace(app, exporter):
+    """uvicorn starts it where the reply before it ends, in that one's context; its hop and trace are its own."""
+
+    @app.get("/{name}")
+    async def route(name: str):
+        if name == "second":
+            raise failure()
+        return name
+
+    def request(name: str, digit: str) -> bytes:
+        last = "connection: close\r\n" if name == "second" else ""
+        return f"GET /{name} HTTP/1.1\r\nhost: x\r\ntraceparent: 00-{digit * 32}-{digit * 16}-01\r\n{last}\r\n".encode()
+
+    with served(app) as port, socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(request("first", "a") + request("second", "b"))
+        while connection.recv(65536):
+            pass
+    servers = {span.context.trace_id: own(span) for span in exporter.get_finished_spans() if span.kind.name == "SERVER"}
+    events = {
+        span.context.trace_id: event.attributes[P + "id"]
+        for span in exporter.get_finished_spans()
+        for event in span.events
+        if event.name == "nemo.gym.failure"
+    }
+    first, second = (int(digit * 32, 16) for digit in "ab")
+    assert servers == {first: None, second: events[second]}
+    assert list(events) == [second]
 
 
 def test_websockets(app, spans, written):

@@ -5,8 +5,6 @@ Each name is loaded on first use: importing this package loads neither pydantic 
 
 from __future__ import annotations
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load
 
 if TYPE_CHECKING:
@@ -75,6 +73,8 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name == "__version__":
         return import_module("importlib.metadata").version("failgraph")
     home = _HOME.get(name)

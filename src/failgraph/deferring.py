@@ -35,18 +35,22 @@ class Waiting:
     def __init__(self) -> None:
         self._queue: SimpleQueue[Deferred] = SimpleQueue()
         self._refused = 0
+        self.some = False
+        """Whether any may wait, or was refused and is not counted yet."""
         self._taking = threading.local()
 
     def __len__(self) -> int:
-        """How many wait, or were refused and are not counted yet."""
-        return self._queue.qsize() + self._refused
+        """How many wait."""
+        return self._queue.qsize()
 
     def put(self, deferred: Deferred) -> bool:
         """Let one wait; whether there was room."""
         if self._queue.qsize() >= MAX_WAITING:
             self._refused += 1
+            self.some = True
             return False
         self._queue.put(deferred)
+        self.some = True
         return True
 
     def taken(self) -> Iterator[Deferred]:
@@ -56,6 +60,7 @@ class Waiting:
         """
         if getattr(self._taking, "now", False):
             return
+        self.some = False  # before the look: what comes later says so again
         if self._refused:
             count("deferred_refused", self._refused)
             self._refused = 0
@@ -66,3 +71,5 @@ class Waiting:
                     yield self._queue.get_nowait()
         finally:
             self._taking.now = False
+            if self._queue.qsize():
+                self.some = True

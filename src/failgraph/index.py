@@ -74,27 +74,24 @@ class Index:
     def __init__(self) -> None:
         # Reentrant, and held for dict operations only: a signal handler may record.
         self._lock = threading.RLock()
-        self._traces: OrderedDict[int, _Trace] = OrderedDict()
+        self.traces: OrderedDict[int, _Trace] = OrderedDict()
+        """By id; whether one is in it may be asked without the lock."""
         self._places: OrderedDict[str, SpanContext] = OrderedDict()
         self._open: dict[int, int] = {}
         self._events = 0
 
     def __len__(self) -> int:
         """How many traces have an entry."""
-        return len(self._traces)
-
-    def __contains__(self, trace_id: int) -> bool:
-        """Whether a trace has an entry; takes no lock."""
-        return trace_id in self._traces
+        return len(self.traces)
 
     def _entry(self, trace_id: int) -> _Trace:
-        entry = self._traces.get(trace_id)
+        entry = self.traces.get(trace_id)
         if entry is None:
-            entry = self._traces[trace_id] = _Trace()
+            entry = self.traces[trace_id] = _Trace()
         else:
-            self._traces.move_to_end(trace_id)
-        while len(self._traces) > MAX_TRACES or (self._events > MAX_EVENTS_IN_ALL and len(self._traces) > 1):
-            _, oldest = self._traces.popitem(last=False)
+            self.traces.move_to_end(trace_id)
+        while len(self.traces) > MAX_TRACES or (self._events > MAX_EVENTS_IN_ALL and len(self.traces) > 1):
+            _, oldest = self.traces.popitem(last=False)
             self._events -= len(oldest.events)
             count("traces_evicted")
         return entry
@@ -129,11 +126,11 @@ class Index:
     def release(self, trace_id: int, event_id: str) -> None:
         """Give a claim back: nothing was written, and it may be tried again."""
         with self._lock:
-            entry = self._traces.get(trace_id)
+            entry = self.traces.get(trace_id)
             if entry is not None and entry.events.pop(event_id, None) is not None:
                 self._events -= 1
                 if not entry.events:
-                    del self._traces[trace_id]
+                    del self.traces[trace_id]
 
     def place(self, event: FailureEvent, span_context: SpanContext, *, remote: bool) -> None:
         """Remember the span that holds `event`; as the place of the failure itself only from its observer."""
@@ -173,7 +170,7 @@ class Index:
             return self._places.get(event_id)
 
     def _written(self, trace_id: int, event_id: str) -> Written | None:
-        entry = self._traces.get(trace_id)
+        entry = self.traces.get(trace_id)
         return entry.events.get(event_id) if entry is not None else None
 
     def find(self, event_id: str, trace_id: int) -> FailureEvent | None:
@@ -201,8 +198,8 @@ class Index:
     def retire(self, trace_id: int) -> None:
         """A failure came after its span had ended: where no hop is open, the trace is the first to go for another."""
         with self._lock:
-            if trace_id in self._traces and trace_id not in self._open:
-                self._traces.move_to_end(trace_id, last=False)
+            if trace_id in self.traces and trace_id not in self._open:
+                self.traces.move_to_end(trace_id, last=False)
 
     def take_slot(self, span_context: SpanContext) -> bool:
         """Take one of the places that failgraph allows itself on a span."""
@@ -236,7 +233,7 @@ class Index:
                 self._open[trace_id] = left
             else:
                 self._open.pop(trace_id, None)
-            entry = self._traces.get(trace_id)
+            entry = self.traces.get(trace_id)
             if entry is not None:
                 entry.hopped = True
                 if over and not left:
@@ -246,7 +243,7 @@ class Index:
         """Forget what is on the span; with the last one of the trace in this process, free the entry of its hops."""
         trace_id = span_context.trace_id
         with self._lock:
-            entry = self._traces.get(trace_id)
+            entry = self.traces.get(trace_id)
             if entry is None:
                 return
             entry.spans.pop(span_context.span_id, None)
@@ -254,7 +251,7 @@ class Index:
                 self._free(trace_id)
 
     def _free(self, trace_id: int) -> None:
-        self._events -= len(self._traces.pop(trace_id).events)
+        self._events -= len(self.traces.pop(trace_id).events)
 
     def log_before(self, span_context: SpanContext, log: HopLog) -> HopLog | None:
         """The log of the hop that closed on this span before, if any; `log` takes its place."""
@@ -266,13 +263,13 @@ class Index:
     def own(self, trace_id: int, failure_id: str | None) -> None:
         """Name the own failure of the trace's outermost hop here."""
         with self._lock:
-            if trace_id in self._traces:
-                self._traces[trace_id].failure_id = failure_id
+            if trace_id in self.traces:
+                self.traces[trace_id].failure_id = failure_id
 
     def events(self, trace_id: int) -> tuple[dict[str, FailureEvent], str | None]:
         """What was written in a trace, in order, and its own failure."""
         with self._lock:
-            entry = self._traces.get(trace_id)
+            entry = self.traces.get(trace_id)
             if entry is None:
                 return {}, None
             return {key: written.event for key, written in entry.events.items()}, entry.failure_id

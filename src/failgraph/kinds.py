@@ -81,7 +81,7 @@ _LOCAL_ERRNO = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC
 
 def fits_pattern(kind: str) -> bool:
     """Whether the whole of `kind` is a shared name (`domain_condition`) or an extension (`server:kind`)."""
-    return _PATTERN.fullmatch(kind) is not None
+    return kind in REGISTERED or _PATTERN.fullmatch(kind) is not None
 
 
 def flag_unknown(kind: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from pydantic import BaseModel
 
@@ -59,6 +59,9 @@ class Hints(NamedTuple):
     """The kind where neither the failure, nor `kind`, nor its type says one."""
 
 
+NO_HINTS = Hints()
+
+
 class Observation(NamedTuple):
     """One failure to be written."""
 
@@ -81,7 +84,7 @@ class Observations(NamedTuple):
 
 def observe(failure: object, hints: Hints, now: Birth) -> Observations:
     """The records of `failure`; none where it is no failure at all, or misses a boundary or a kind."""
-    if isinstance(failure, BaseModel) and any(cls.__name__ == "FailureEvent" for cls in type(failure).__mro__):
+    if isinstance(failure, FailureEvent) or _is_record(failure):
         event = _of_record(failure, hints)
         return Observations((Observation(event, now),), event.event_id) if event is not None else Observations()
     if isinstance(failure, BaseException):
@@ -94,10 +97,15 @@ def observe(failure: object, hints: Hints, now: Birth) -> Observations:
     return Observations()
 
 
+def _is_record(failure: object) -> TypeGuard[BaseModel]:
+    """Whether it is a record of Gym's own class."""
+    return isinstance(failure, BaseModel) and any(cls.__name__ == "FailureEvent" for cls in type(failure).__mro__)
+
+
 def _of_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
-    given = getattr(record, "event_id", None)
-    if isinstance(record, FailureEvent) and hints == Hints():
+    if isinstance(record, FailureEvent) and hints == NO_HINTS:
         return redacted(record)
+    given = getattr(record, "event_id", None)
     own_id = given if isinstance(given, str) and given else new_event_id()
     return cleaned(own_id, _filled(fields_of(record), hints))
 
@@ -147,7 +155,7 @@ def escaping(error: BaseException, now: Birth, *, foreign: bool = True) -> Obser
     is_any = foreign and current().capture == "all" and (isinstance(error, Exception) or is_cancellation(error))
     if top is None and is_any:
         return _of_exception(error, Hints(otherwise=UNHANDLED), now)
-    found = _failures(error, boundary_for, Hints(), now, set())
+    found = _failures(error, boundary_for, NO_HINTS, now, set())
     return Observations(tuple(found), event_id(top) if top is not None else None)
 
 
@@ -161,7 +169,7 @@ def _failures(
             _say_missing(lost, hints, "boundary")
     for node in _anew(error, boundary_for):
         event = recorded_event(node) or event_of(node, boundary_for)
-        if event is not None and id(node.error) in handed and hints != Hints():
+        if event is not None and id(node.error) in handed and hints != NO_HINTS:
             kind = None if attribute(node.error, "failure_kind") else hints.kind
             event = _of_record(event, hints._replace(boundary=None, kind=kind))
         if event is not None:

@@ -7,7 +7,6 @@ there a `LostCauseError` stands for it, with its type, message and HTTP status.
 from __future__ import annotations
 
 import builtins
-import pickle
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -117,6 +116,8 @@ def _group(node: Node, inner: list[BaseException]) -> BaseException:
 
 
 def _pickled(error: BaseException) -> bytes | None:
+    import pickle  # few processes ever hand a failure to another
+
     # A foreign exception that holds a failure that it caused would go round for ever.
     if getattr(_inside, "pickling", False):
         return None
@@ -130,6 +131,8 @@ def _pickled(error: BaseException) -> bytes | None:
 
 
 def _unpickled(node: Node) -> BaseException:
+    import pickle
+
     try:
         error = pickle.loads(node.foreign) if node.foreign is not None else None
     except Exception:  # noqa: BLE001 - likewise

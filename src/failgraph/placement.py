@@ -1,6 +1,6 @@
 """Putting one event on a span: on the live one while it has room, else on a failure span in the same trace.
 
-The only module that reads private names of the SDK, `_limits` and `_span_processor`, and the only one that emits.
+The only module that emits, and that reads private names of the SDK: `_limits`, `_events` and `_span_processor`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def is_live(span: Span) -> bool:
 
 def has_room(span: Span, most: int | None) -> bool:
     """Whether one more event on `span`, which takes at `most` so many, evicts none."""
-    return most is None or len(getattr(span, "events", ())) < most
+    # What stands under the public name is a copy of all of them.
+    events: Any = getattr(span, "_events", None) or getattr(span, "events", ())
+    return most is None or len(events) < most
 
 
 def has_link_room(span: Span) -> bool:

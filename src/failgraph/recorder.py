@@ -20,13 +20,15 @@ from failgraph.hoplog import Logged
 from failgraph.index import Index
 from failgraph.journal.files import Journal
 from failgraph.kinds import flag_unknown
-from failgraph.observation import Hints, Observation, Observations, escaping, observe
+from failgraph.observation import NO_HINTS, Hints, Observation, Observations, escaping, observe
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.reports import closed
 from failgraph.settings import current
 from failgraph.writing import NOTHING, Recorded, choose_span, ended, note, of_trace, write
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+
     from failgraph.hops import Hop
 
 _EXIT_S = 2.0
@@ -39,6 +41,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.index = Index()
+        self._traces = self.index.traces
         self.pipelines = placement.Pipelines()
         self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
         self._seq = itertools.count()
@@ -53,9 +56,11 @@ class Recorder:
         """Whether what was deferred should be recorded soon, lest some be refused."""
         return len(self._deferred) >= MAX_WAITING // 2
 
-    def concerns(self, span_context: SpanContext | None) -> bool:
-        """Whether there is anything to do when that span ends; asked of every span that does."""
-        return (span_context is not None and span_context.trace_id in self.index) or len(self._deferred) > 0
+    def concerns(self, span: ReadableSpan) -> bool:
+        """Whether there is anything to do when `span` ends; asked of every span that does."""
+        if self._deferred.some:
+            return True
+        return bool(self._traces) and span.context is not None and span.context.trace_id in self._traces
 
     def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False) -> Recorded:
         """Write `failure` with its causes; see the function `record`. With `at_once` it waits for no span to end."""
@@ -123,11 +128,11 @@ class Recorder:
 
     def defer_dying(self, error: BaseException) -> None:
         """Keep what `error`, which nobody holds any more, says; not itself, with all that its frames hold."""
-        self._deferred.put(Deferred(escaping(error, here()), Hints(), here(), None, own=False))
+        self._deferred.put(Deferred(escaping(error, here()), NO_HINTS, here(), None, own=False))
 
     def drain(self) -> None:
         """Record what was deferred."""
-        if not len(self._deferred):
+        if not self._deferred.some:
             return
         for failure, hints, birth, span, own in self._deferred.taken():
             with guard("deferred record"):
@@ -190,7 +195,7 @@ class Recorder:
 
     def flush_at_exit(self) -> None:
         """Flush where anything was written; once it took too long, not again."""
-        if (self._armed or len(self._deferred)) and not self._gave_up:
+        if (self._armed or self._deferred.some) and not self._gave_up:
             self._gave_up = not self.flush(_EXIT_S)
 
 

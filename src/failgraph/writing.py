@@ -98,7 +98,7 @@ def write(
 ) -> Recorded:
     """Write one failure, which is claimed, into the trace of `span` and into the journal; where it then is."""
     context, event_id = span.get_span_context(), observation.event.event_id
-    recorded = NOTHING._replace(event_id=event_id)
+    recorded = Recorded(event_id, "nowhere", None)
     try:
         with guard("record"):
             if context.is_valid:
@@ -106,8 +106,10 @@ def write(
     finally:
         if recorded.span_context is None:
             index.release(context.trace_id, event_id)
-        with guard("journal"):
-            recorded = _keep(journal, observation, span, seq, recorded, own=own, late=late)
+        folder = current().journal
+        if folder is not None:
+            with guard("journal"):
+                recorded = _keep(journal, folder, observation, span, seq, recorded, own=own, late=late)
     return recorded
 
 
@@ -156,15 +158,20 @@ def put(
 
 
 def _keep(
-    journal: Journal, observation: Observation, span: Span, seq: int, recorded: Recorded, *, own: bool, late: bool
+    journal: Journal,
+    folder: str,
+    observation: Observation,
+    span: Span,
+    seq: int,
+    recorded: Recorded,
+    *,
+    own: bool,
+    late: bool,
 ) -> Recorded:
-    """Write a failure into the journal, where there is one; `recorded`, with that where it is in no trace."""
-    settings = current()
-    if settings.journal is None:
-        return recorded
+    """Write a failure into the journal; `recorded`, with that where it is in no trace."""
     alone = recorded.placement == "nowhere"
     line = line_of(observation, span, seq, "journal" if alone else recorded.placement, own=own, late=late)
-    kept = journal.keep(line, settings.journal, settings.journal_max_bytes)
+    kept = journal.keep(line, folder, current().journal_max_bytes)
     if alone and kept is not False:
         return recorded._replace(placement="journal" if kept else "duplicate")
     return recorded

@@ -1,46 +1,50 @@
-"""The command `failgraph`. Results on stdout, everything else on stderr."""
+"""The command `failgraph`. Results on stdout, everything else on stderr.
+
+Nothing but the parser is loaded before it is known what to do.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Final
 
 from failgraph.cli.codes import DONE, NO_SOURCE, WRONG_USE
-from failgraph.cli.output import drop_stdout, say
 from failgraph.cli.parser import parser
+from failgraph.cli.saying import drop_stdout, harmless, say
 from failgraph.errors import ConfigError, SourceError
-from failgraph.redaction import missing_function
-from failgraph.settings import checked
-from failgraph.view import neutral
 
-_MAX_DIGITS: Final = 20_000
+TYPE_CHECKING = False  # as `typing` has it, which is slow to load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_MAX_DIGITS = 20_000
 """Digits of an exit code that is still printed; the codec reads no longer one."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
+        try:  # noqa: SIM105 - contextlib takes a millisecond to load
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        except (AttributeError, ValueError):  # noqa: PERF203
+            pass
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(_MAX_DIGITS)
     try:
-        arguments = parser().parse_args(argv)
+        argv = sys.argv[1:] if argv is None else argv
+        arguments = parser(argv).parse_args(argv)
         if not getattr(arguments, "checks_settings", False):
             _check_settings()
-        command: Callable[..., int] = arguments.command
-        code = command(arguments)
+        code = _function(arguments.command)(arguments)
         sys.stdout.flush()
         return code
     except ConfigError as error:
         for problem in error.problems:
-            say(neutral(problem, 2000))
+            say(harmless(problem))
         return WRONG_USE
     except SourceError as error:
-        say(neutral(str(error), 2000))
+        say(harmless(str(error)))
         return NO_SOURCE
     except MemoryError:
         say("this is more than fits into memory; ask for less of it")
@@ -58,7 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _check_settings() -> None:
     """Raise ConfigError where the settings cannot be used."""
-    checked(os.environ)
-    problem = missing_function()
-    if problem is not None:
-        raise ConfigError([problem])
+    from failgraph.settings import checked
+
+    if checked(os.environ).redact_with is not None:
+        from failgraph.redaction import missing_function  # which brings the records along
+
+        problem = missing_function()
+        if problem is not None:
+            raise ConfigError([problem])
+
+
+def _function(command: str) -> Callable[..., int]:
+    """What does a command, given as `module:function` of this package."""
+    from importlib import import_module
+
+    module, _, name = command.partition(":")
+    function: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), name)
+    return function

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False  # as `typing` has it, which is slow to load
+
+if TYPE_CHECKING:
+    from typing import Final
 
 DONE: Final = 0
 """Done; that a source holds no failures is no error."""

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from datetime import datetime, timedelta, timezone
 
 from failgraph.boundary import FailureBoundary
-from failgraph.readers.query import Query
 
-_AGO = re.compile(r"(\d{1,6})(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _EARLIEST = 1_000_000_000
 """A second after the epoch, in ns: some backends take 0 for no time, and none knows an earlier one."""
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Give a command the options that `query_of` reads."""
+    """Give a command the options by which traces are chosen."""
     group = parser.add_argument_group("which traces")
     group.add_argument("--since", metavar="TIME", type=_since, help="since 90s, 15m, 1h, 2d ago, or an ISO 8601 time")
     group.add_argument("--kind", metavar="KIND", action="append", default=[], help="with a failure of this kind")
@@ -36,26 +32,17 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--limit", metavar="N", type=_limit, help="the newest N at most")
 
 
-def query_of(arguments: argparse.Namespace) -> Query:
-    """What the options ask for. Of `--kind`, `--boundary` and `--service` one failure has to fit all that are given."""
-    return Query(
-        since_unix_nano=arguments.since,
-        kinds=frozenset(arguments.kind),
-        boundaries=frozenset(arguments.boundary),
-        services=frozenset(arguments.service),
-        rollout_id=arguments.rollout,
-        limit=arguments.limit,
-    )
-
-
 def _since(text: str) -> int:
     """Nanoseconds since the epoch, of a length of time before now or of a time; one without a zone is local."""
-    ago = _AGO.fullmatch(text.strip())
+    ago = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
     if ago is not None:
         return max(_EARLIEST, time.time_ns() - int(ago[1]) * _SECONDS[ago[2]] * 1_000_000_000)
+    from datetime import datetime, timedelta, timezone
+
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
     try:
         when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text.strip()))
-        return max(_EARLIEST, (when.astimezone() - _EPOCH) // timedelta(microseconds=1) * 1000)
+        return max(_EARLIEST, (when.astimezone() - epoch) // timedelta(microseconds=1) * 1000)
     except (ValueError, OverflowError, OSError):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no time; give a length such as 90s, 15m, 1h, 2d, or a time such as 2026-11-30T08:00:00Z"

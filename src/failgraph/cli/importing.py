@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from failgraph.cli.codes import DONE, NO_SOURCE
-from failgraph.cli.output import progress, say
+from failgraph.cli.output import progress
+from failgraph.cli.saying import harmless, say
 from failgraph.view import neutral
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def import_files(arguments: argparse.Namespace) -> int:
         account = run(arguments.files, arguments.to, os.environ, told)
     print(_summary(account))
     for line in _notes(account):
-        say(neutral(line, 2000))
+        say(harmless(line))
     return NO_SOURCE if account.refused else DONE
 
 

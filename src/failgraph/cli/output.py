@@ -1,8 +1,7 @@
-"""What the commands print: results on stdout, with rich on a terminal, and everything else on stderr."""
+"""How the commands print their results: on stdout, with rich on a terminal; and progress, on stderr."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -81,13 +80,3 @@ def _terminal() -> Any:
     except ImportError:
         return None
     return terminal
-
-
-def say(line: str) -> None:
-    """Say something that is no result."""
-    print(f"failgraph: {line}", file=sys.stderr)
-
-
-def drop_stdout() -> None:
-    """Keep Python from complaining once more when it closes a stdout that takes nothing."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

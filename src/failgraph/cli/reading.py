@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from failgraph.cli.codes import DONE, FINDING
-from failgraph.cli.filters import query_of
-from failgraph.cli.output import LIST, SHOW, Output, draw, print_lines, say
+from failgraph.cli.output import LIST, SHOW, Output, draw, print_lines
+from failgraph.cli.saying import say
 from failgraph.cli.source import Source, count_of, read_source
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, Trace
@@ -18,14 +18,14 @@ from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
 
 def list_traces(arguments: argparse.Namespace) -> int:
     """One line for each trace with failures."""
-    query = query_of(arguments)
+    query = _query_of(arguments)
     source = read_source(arguments.source, query, journal=arguments.journal)
     return _print(arguments, source, _chosen(source, query), LIST)
 
 
 def show(arguments: argparse.Namespace) -> int:
     """The failure tree of one trace, or of every one that `list` has."""
-    query = query_of(arguments)
+    query = _query_of(arguments)
     source = read_source(arguments.source, query, arguments.trace_id, journal=arguments.journal)
     if source.trace_id is None:
         return _print(arguments, source, _chosen(source, query), SHOW)
@@ -36,7 +36,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def top(arguments: argparse.Namespace) -> int:
     """Which failures there are most of, and what they cost."""
-    query = query_of(arguments)
+    query = _query_of(arguments)
     source = read_source(arguments.source, query, journal=arguments.journal, every=True)
     traces = _chosen(source, query)
     rows = top_rows(traces, query, _durations(source.reading, query, traces))
@@ -46,6 +46,18 @@ def top(arguments: argparse.Namespace) -> int:
     else:
         print_lines(top_lines(rows))
     return _close(arguments, source, traces)
+
+
+def _query_of(arguments: argparse.Namespace) -> Query:
+    """What the options ask for. Of `--kind`, `--boundary` and `--service` one failure has to fit all that are given."""
+    return Query(
+        since_unix_nano=arguments.since,
+        kinds=frozenset(arguments.kind),
+        boundaries=frozenset(arguments.boundary),
+        services=frozenset(arguments.service),
+        rollout_id=arguments.rollout,
+        limit=arguments.limit,
+    )
 
 
 def _durations(reading: Reading, query: Query, chosen: Sequence[Trace]) -> Mapping[str, int | None]:

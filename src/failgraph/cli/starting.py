@@ -6,9 +6,8 @@ import argparse
 import os
 
 from failgraph.cli.codes import WRONG_USE
-from failgraph.cli.output import SHOW, draw, say
+from failgraph.cli.saying import harmless, say
 from failgraph.settings.names import ENABLED
-from failgraph.view import neutral
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -20,12 +19,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
     except (OSError, ValueError) as error:
-        say(neutral(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
+        say(harmless(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
     return WRONG_USE
 
 
 def demo(arguments: argparse.Namespace) -> int:
     """Run the demo."""
+    from failgraph.cli.output import SHOW, draw  # `run` does without
+
     try:
         from failgraph.demo.running import check, run
 

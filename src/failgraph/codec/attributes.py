@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 from failgraph.semconv import CAUSE_SPAN_ID, CAUSE_TRACE_ID, CHUNK_BYTES, PREFIX, REST
@@ -69,10 +69,8 @@ def read_text(attributes: Mapping[str, object], key: str) -> str | None:
 
 def text_bytes(attributes: Mapping[str, object]) -> int:
     """Bytes of UTF-8 of all texts of a record, as they stand in its attributes."""
-    total = 0
-    for text in _texts(attributes):
-        total += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return total
+    text = "".join(_texts(attributes))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def halved_bytes(attributes: Mapping[str, object]) -> int:
@@ -80,10 +78,10 @@ def halved_bytes(attributes: Mapping[str, object]) -> int:
     return sum(3 * (len(text) - len(text.rstrip("\ufffd"))) for text in _texts(attributes))
 
 
-def _texts(attributes: Mapping[str, object]) -> Iterator[str]:
-    for key, value in attributes.items():
-        if isinstance(value, str):
-            if key.startswith(PREFIX) and key not in _UNCOUNTED:
-                yield value
-        elif isinstance(value, (list, tuple)) and key.startswith(PREFIX) and key not in _UNCOUNTED:
-            yield from (chunk for chunk in value if isinstance(chunk, str))
+def _texts(attributes: Mapping[str, object]) -> list[str]:
+    values = [value for key, value in attributes.items() if key.startswith(PREFIX) and key not in _UNCOUNTED]
+    found = [value for value in values if isinstance(value, str)]
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found += (chunk for chunk in value if isinstance(chunk, str))
+    return found

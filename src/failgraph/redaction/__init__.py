@@ -7,7 +7,7 @@ the text is hidden.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -29,7 +29,19 @@ _RULES = (
     *fields.RULES,
     *names.RULES,
 )
-_NEEDLES = sorted({needle for rule in _RULES for needle in rule.needles})
+
+
+def _by_rarest(needles: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Needles under the one of their characters that is the rarest in text: where that is not, none of them is."""
+    found: dict[str, list[str]] = {}
+    for needle in sorted(needles):
+        found.setdefault(min(needle, key=_RARITY.find), []).append(needle)
+    return tuple((character, tuple(each)) for character, each in found.items())
+
+
+_RARITY = "zqxjvkw_=@<%;-:/.ygbpmfucldhrsnitaoe"
+"""From rare to frequent; any other character is rarer."""
+_NEEDLES = _by_rarest({needle for rule in _RULES for needle in rule.needles})
 
 _MAX_NAME, _MAX_PLAIN = 64, 1024
 _plain: set[str] = set()
@@ -61,7 +73,7 @@ def _without_secrets(text: str) -> str:
     if text in _plain:
         return text
     lowered, shown = text.lower(), text
-    found = [needle for needle in _NEEDLES if needle in lowered]
+    found = [needle for rarest, needles in _NEEDLES if rarest in lowered for needle in needles if needle in lowered]
     for rule in _RULES if found else ():
         if not rule.needles.isdisjoint(found):
             shown = rule.pattern.sub(rule.replace, shown)

@@ -6,12 +6,13 @@ import re
 
 from failgraph.redaction import judge
 from failgraph.redaction.names import ANY, PASSWORDS
+from failgraph.redaction.pattern import Pattern
 from failgraph.redaction.rule import QUOTE, mark, rule, second
 from failgraph.redaction.values import are_words, is_placeholder, is_scrambled, is_strong, words
 
 _WRAPPERS = words("secretstr secretbytes secret field str bytes quote quote_plus password string value")
 _GETTERS = words("getenv get pop setdefault env getattr")
-_ITEM = re.compile(
+_ITEM = Pattern(
     r"""(?P<open>b?(?P<escaped>\\{0,15})(?P<quote>["']))(?P<value>[^"'\r\n]{0,512}?)(?P<close>(?P=escaped)(?P=quote))
     (?P<key>\s{0,4}:)?""",
     re.VERBOSE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from failgraph.redaction.pattern import Pattern
 from failgraph.redaction.values import (
     MARK,
     are_words,
@@ -22,30 +23,30 @@ from failgraph.redaction.values import (
     words,
 )
 
-_VOCABULARY = re.compile(
+_VOCABULARY = Pattern(
     r"(?<![A-Za-z])(?:decoded|generated|sampled|pad|eos|bos|cls|sep|mask|unk|stop|start|end|begin|special|image|audio|video"
     r"|think|call|tool|next|prev(?:ious)?|first|last|per|output|input|prompt|completion|num|n|total|max|min|avg|mean|median|p\d\d"
     r"|new|ms|logit|top|fim|role|end_?of_?\w{1,8})s?[-_/ ]\Z",
     re.IGNORECASE,
 )
 """Before `token`: what no secret is called."""
-_OF_A_PARSER = re.compile(r"(?:unexpected|unknown|bad|near|invalid|expected|special)\s\Z", re.IGNORECASE)
-_NEIGHBOUR = re.compile(r"logprob|\bbytes\b|\brank\b|\bprob|token_id|[\"']?\bid[\"']?\s?[:=]|score", re.IGNORECASE)
+_OF_A_PARSER = Pattern(r"(?:unexpected|unknown|bad|near|invalid|expected|special)\s\Z", re.IGNORECASE)
+_NEIGHBOUR = Pattern(r"logprob|\bbytes\b|\brank\b|\bprob|token_id|[\"']?\bid[\"']?\s?[:=]|score", re.IGNORECASE)
 """Near `token` where it is one of a model's."""
 _PIECE = ("\\", "Ġ", "▁", "##", " ", "<", "[", "</")
 """How a piece of text in a vocabulary begins."""
 
-_REFERENCE = re.compile(r"\*+|\$\{?(?-i:[A-Z_]+|[a-z_]+)\}?|%s|\{.*\}|\[[a-z_ ]+\]", re.IGNORECASE)
-_CODE = re.compile(r"[^\W\d][\w.]*")
-_TYPED = re.compile(r"[\w.]+[\[(]")
-_DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
-_CLASS = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
-_PATTERN = re.compile(r"\[[^\]]{0,40}\]|\(\?|\{\w{0,40}\}|%s")
+_REFERENCE = Pattern(r"\*+|\$\{?(?-i:[A-Z_]+|[a-z_]+)\}?|%s|\{.*\}|\[[a-z_ ]+\]", re.IGNORECASE)
+_CODE = Pattern(r"[^\W\d][\w.]*")
+_TYPED = Pattern(r"[\w.]+[\[(]")
+_DOTTED = Pattern(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
+_CLASS = Pattern(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
+_PATTERN = Pattern(r"\[[^\]]{0,40}\]|\(\?|\{\w{0,40}\}|%s")
 """Of a regular expression or a format."""
-_METAVAR = re.compile(r"[A-Z][A-Z_]+")
-_BEFORE_MARKER = re.compile(r"(?:\s{0,4}=\s{0,4})?" + re.escape(MARK))
-_ANSWER = re.compile(r"\((?:expired|invalid|revoked|rejected|unknown|old|new|wrong)\)|\[\.\.\.\]", re.IGNORECASE)
-_SENTENCE = re.compile(
+_METAVAR = Pattern(r"[A-Z][A-Z_]+")
+_BEFORE_MARKER = Pattern(r"(?:\s{0,4}=\s{0,4})?" + re.escape(MARK))
+_ANSWER = Pattern(r"\((?:expired|invalid|revoked|rejected|unknown|old|new|wrong)\)|\[\.\.\.\]", re.IGNORECASE)
+_SENTENCE = Pattern(
     r"\b(?:is|are|was|were|must|may|should|not|no|required?|be|has|have|expected|received|invalid|incorrect|wrong|too"
     r"|cannot|could|contains?|attempts?|least|missing|denied|rules?|policy|defer|in|for|the|a|an|to|of|at|on|try|left)\b",
     re.IGNORECASE,

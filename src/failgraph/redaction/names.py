@@ -89,7 +89,7 @@ RULES = (
         _option,
     ),
     rule(
-        ":",
+        "pass pwd kennwort 密码 secret key token credential auth",
         rf"""((?:^|\\[nr])[ \t]*(?:-[ \t]+)?["']?(?:[\w.-]{{0,64}}?|(?:api|access|secret)\ )
               (?:({PASSWORDS})|{_KEYS}|token|{_OTHERS})["']?[ \t]*:[ \t]+)
              ([^\s"'`\#{{\[|>&*\r\n\\](?:[^\r\n\\]|\\(?![nr"']))*)(?=[\r\n\\]|\Z)""",

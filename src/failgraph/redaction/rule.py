@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
 
+from failgraph.redaction.pattern import Pattern
 from failgraph.redaction.values import MARK, is_placeholder
 
 QUOTE = r"""(?:\\{0,15}(?:["']|&quot;|&apos;|&\#(?:3[49]|x2[27]);))"""
@@ -17,20 +17,16 @@ QUOTE = r"""(?:\\{0,15}(?:["']|&quot;|&apos;|&\#(?:3[49]|x2[27]);))"""
 
 
 class Rule:
-    """One kind of secret. Its pattern is compiled where a text first may hold one: few are, and all would be slow."""
+    """One kind of secret."""
 
     def __init__(
         self, needles: frozenset[str], source: str, flags: int, replace: Callable[[re.Match[str]], str]
     ) -> None:
         self.needles = needles
         """In lower case; one of them stands in every text that the rule changes: it need not be tried on others."""
-        self.replace = replace
-        self._source, self._flags = source, flags
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
+        self.pattern = Pattern(source, flags)
         """What it replaces."""
-        return re.compile(self._source, self._flags)
+        self.replace = replace
 
 
 def rule(needles: str, pattern: str, replace: Callable[[re.Match[str]], str], flags: int = re.IGNORECASE) -> Rule:

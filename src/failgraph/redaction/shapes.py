@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from failgraph.redaction.pattern import Pattern
 from failgraph.redaction.rule import mark, rule, whole
 from failgraph.redaction.values import is_wordy
 
@@ -53,30 +54,30 @@ RULES = (
     ),
 )
 
-_TOKEN = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
-_TOKEN_OR_PUBLIC = re.compile(
-    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|"
-    + _TOKEN.pattern
+_RANDOM = r"[A-Za-z0-9+/_-]{32,}={0,2}"
+_TOKEN = Pattern(_RANDOM)
+_TOKEN_OR_PUBLIC = Pattern(
+    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|" + _RANDOM
 )
 """Tokens, and what stands in base64 though everybody may know it."""
-_OBJECT_ID = re.compile(
+_OBJECT_ID = Pattern(
     r"(?:chatcmpl|cmpl|call|resp|response|msg|toolu|srvtoolu|req|rs|fc|ws|ci|run|thread|asst|step|batch|file|gen|item|evt"
     r"|conv|tooluse|vs|ftjob|proj|org|session|sess|cus|ch|modelresponse|ig|mcp|mcpl|ctr|cntr|wrkr|snap|sha\d{3})[-_]"
 )
 """Ids that model services give their objects: people need them to ask for help."""
 _FILES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "Qk0", "AAABAA", "AAAAC3NzaC1", "AAAAB3NzaC1")
 """How images, documents and public keys begin in base64."""
-_HASHES = re.compile(
+_HASHES = Pattern(
     r"""(?:base64,|sha(?:256|384|512)[-:=]|\bmd5=
         |(?<![A-Za-z0-9+/_-])(?:(?:[a-z]{1,8}-){0,2}request-?id|x-amz-id-2|host-?id|upload_?id|encrypted_content|thought_?signature)\\*["']?[:=>]\s?\\*["']?)\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
 """What stands before base64 that is no secret."""
-_DOTTED = re.compile(rf"(?:[A-Za-z0-9_-]{{6,64}}\.){{1,2}}(?={re.escape(mark('token'))})")
-_NAME = re.compile(r"[a-z0-9_.-]*|[A-Z0-9_.-]*|[a-z]*[0-9]*(?:[A-Z][a-z]+[0-9]*)*")
-_RUN = re.compile(r"[A-Za-z0-9]{16,}")
-_WORD = re.compile(r"[a-z]{3,}")
-_HEX = re.compile(r"[0-9A-Fa-f]+")
+_DOTTED = Pattern(rf"(?:[A-Za-z0-9_-]{{6,64}}\.){{1,2}}(?={re.escape(mark('token'))})")
+_NAME = Pattern(r"[a-z0-9_.-]*|[A-Z0-9_.-]*|[a-z]*[0-9]*(?:[A-Z][a-z]+[0-9]*)*")
+_RUN = Pattern(r"[A-Za-z0-9]{16,}")
+_WORD = Pattern(r"[a-z]{3,}")
+_HEX = Pattern(r"[0-9A-Fa-f]+")
 
 
 def without_random_tokens(text: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from failgraph.redaction.pattern import Pattern
 from failgraph.redaction.rule import mark, rule, second
 from failgraph.redaction.values import MARK, are_words, is_mixed, is_number, is_path
 
-_TEMPLATE = re.compile(r"\{[^{}]*\}(?::\{[^{}]*\})?")
+_TEMPLATE = Pattern(r"\{[^{}]*\}(?::\{[^{}]*\})?")
 
 
 def _userinfo(match: re.Match[str]) -> str:

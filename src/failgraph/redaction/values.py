@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from failgraph.redaction.pattern import Pattern
+
 MARK = "[redacted:"
 """How every marker of ours begins."""
 
@@ -27,7 +29,7 @@ _STATES = words(
     insufficient compromised interactive application inaccessible unexpectedly
     """
 )
-_STAND_IN = re.compile(
+_STAND_IN = Pattern(
     r"[*x.…\-_•#]+|\$(?-i:[A-Z_][A-Z0-9_]*|[a-z_][a-z0-9_]*)?|\$\{.*|\$\(.*|%\(?\w*\)?s?|\{.*|<.*|\d{1,7}"
     r"|sk-[*x.…]+|\[[a-z_ ]+\]?|!{1,2}\w*|enc\[.*|(?:value|type)_error.*|env:.*|your[-_ ].*"
     r"|(?:[a-z]+[-_ ])?(?:not|no)[-_ ](?:needed|required|set|used|given)"
@@ -35,17 +37,17 @@ _STAND_IN = re.compile(
     r"|process)\..*",
     re.IGNORECASE | re.DOTALL,
 )
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|PAT)")
-_NUMBER = re.compile(
+_VARIABLE = Pattern(r"[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|PAT)")
+_NUMBER = Pattern(
     r"\d{4}-\d\d-\d\d(?:[t ][\d:.,+z-]{1,32})?"
     r"|[-+~]?(?:0x[0-9a-f]{1,16}|\d[\d.,/_]*(?:e[-+]?\d+)?)(?:[mµun]?s|sec|min|h|d|x|%|[kmgtb]b?|[kmg]ib|/s|tok/s|:)?",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"[-_./,\s]+")
-_PART = re.compile(r"[A-Z]?[a-z]+\d{0,5}|[A-Z]+\d{0,4}|v?\d{1,8}|\d{1,3}[A-Za-z]{1,2}")
-_PATH = re.compile(r"(?:~|\.{1,2})?(?:/[a-z0-9_.-]+)+/?|[A-Za-z]:[\\/].*", re.DOTALL)
-_CASES = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
-_TURNS = re.compile(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
+_BETWEEN = Pattern(r"[-_./,\s]+")
+_PART = Pattern(r"[A-Z]?[a-z]+\d{0,5}|[A-Z]+\d{0,4}|v?\d{1,8}|\d{1,3}[A-Za-z]{1,2}")
+_PATH = Pattern(r"(?:~|\.{1,2})?(?:/[a-z0-9_.-]+)+/?|[A-Za-z]:[\\/].*", re.DOTALL)
+_CASES = Pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
+_TURNS = Pattern(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
 
 
 def is_word_for_nothing(value: str) -> bool:

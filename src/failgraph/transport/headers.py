@@ -13,14 +13,14 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from failgraph import graph
 from failgraph.records import FailureEvent, FailureReport, SandboxFailureDetails
-from failgraph.redaction import cleaned, shortened
+from failgraph.redaction import cleaned, redacted, shortened
 from failgraph.reports import closed
-from failgraph.text import bounded_id, well_formed
+from failgraph.text import ID_LENGTH, bounded_id, well_formed
 
 REPORT: Final = "x-ng-failure-report"
 ACCEPT: Final = "x-ng-failure-accept"
@@ -84,14 +84,16 @@ def _fitting(
     """The report with the events `kept` and texts of at most `limit` characters, as it fits; None where it does not."""
     wanted = set(kept)
     events = {key: _shortened(event, limit) for key, event in report.events.items() if key in wanted}
-    told = FailureReport(
+    told = FailureReport.model_construct(
         events=closed(events),
         failure_id=report.failure_id if report.failure_id in events else None,
         omitted=report.omitted or len(events) < len(report.events),
     )
     spans = encode_spans({key: places[key] for key in events if key in places})
     used = _line(REPORT, "") + (_line(SPANS, spans) if spans else 0)
-    text = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
+    text = told.model_dump_json()
+    if not text.isascii() or not text.isprintable():
+        text = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
     if len(text) > _MAX_VALUE:
         return None  # more than a reader inflates
     if used + len(text) > most:
@@ -139,7 +141,31 @@ def encode_spans(places: Mapping[str, Place]) -> str:
 
 def decode(value: str) -> FailureReport | None:
     """The report that a header holds, or None. An event that breaks the schema is mended or left out."""
-    document = _document(value) if len(value) <= _MAX_VALUE else None
+    text = _text(value) if len(value) <= _MAX_VALUE else None
+    if text is None:
+        return None
+    report = _valid(text)
+    return _mended(text) if report is None else report
+
+
+def _valid(text: bytes) -> FailureReport | None:
+    """A report to which nothing has to be done but to redact it, as nearly all are; None where it may be another."""
+    try:
+        report = FailureReport.model_validate_json(text, strict=True)
+    except ValueError:
+        return None
+    events = report.events
+    if len(events) > _MAX_EVENTS or any(event.details or len(key) > ID_LENGTH for key, event in events.items()):
+        return None  # Details are validated leniently.
+    return report.model_copy(update={"events": {key: redacted(event) for key, event in events.items()}})
+
+
+def _mended(text: bytes) -> FailureReport | None:
+    """What can be kept of a report that may break the schema; None where it is none at all."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
     events = document.get("events", {}) if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(events, dict) or len(events) > _MAX_EVENTS:
         return None
@@ -162,7 +188,7 @@ def _id(text: str) -> str:
     return bounded_id(well_formed(text))
 
 
-def _document(value: str) -> Any:
+def _text(value: str) -> bytes | None:
     """The JSON of a header, plain, in base64, or compressed in base64; None where it is none of these."""
     text: bytes | None = value.strip().encode("utf-8", "replace")
     try:
@@ -170,8 +196,8 @@ def _document(value: str) -> Any:
             padded = text.rstrip(b"=") + b"=" * (-len(text.rstrip(b"=")) % 4)
             text = base64.b64decode(padded.replace(b"-", b"+").replace(b"_", b"/"), validate=True)
             text = text if text.startswith(b"{") else _inflated(text)
-        return json.loads(text) if text else None
-    except (ValueError, binascii.Error, zlib.error, RecursionError):
+        return text or None
+    except (binascii.Error, zlib.error):
         return None
 
 

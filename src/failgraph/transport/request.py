@@ -43,6 +43,7 @@ class Request(Hop):
     def __init__(self, scope: Scope, inside: Hop | None) -> None:
         super().__init__(INVALID_SPAN, inside)
         self._scope = scope
+        self._client = scope.get("client")
         self._births: list[weakref.ref[NgFailureEvent]] = []
         self._error: BaseException | None = None
         self._relayed: set[str] = set()
@@ -63,6 +64,10 @@ class Request(Hop):
         if all(hop.span is not span for hop in self.around()):
             self.adopt(span)
             self._escapes_to = span
+
+    def is_before(self, scope: Scope) -> bool:
+        """Whether its reply went out before a request on the same connection, of which that is the scope."""
+        return self.replied and self._client is not None and scope.get("client") == self._client
 
     def saw(self, error: BaseException | None) -> None:
         """An exception passes on its way out, or is being answered; what comes of it shows when the reply starts."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from types import TracebackType
 
-from opentelemetry import trace
+from opentelemetry import context, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind
 
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
@@ -20,6 +22,7 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     """Let `app` serve one request, or one websocket, in a hop of its own."""
     request: Request | None = None
     with guard("request"):
+        _leave_the_one_before(scope)
         request = Request(scope, current_hop.get())
     if request is None:
         await app(scope, receive, send)
@@ -34,6 +37,23 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
 
     with _Served(scope, request):
         await app(scope, receive, tell_and_send)
+
+
+def _leave_the_one_before(scope: Scope) -> None:
+    """Begin anew where the code runs in the context of the request before it on the same connection.
+
+    uvicorn starts a request that came early where the reply before it ends, and in its context: without this it would
+    be a part of that request, and in its trace.
+    """
+    hop = current_hop.get()
+    around = () if hop is None else (hop, *hop.around())
+    before = next((each for each in around if isinstance(each, Request) and each.is_before(scope)), None)
+    if before is None:
+        return
+    current_hop.set(None)
+    span = trace.get_current_span()
+    if getattr(span, "kind", None) is not SpanKind.SERVER or span is before.span:
+        context.attach(Context())  # there is no span of this request yet
 
 
 async def serve_lifespan(app: App, scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,7 +23,7 @@ from failgraph.gym.quoting import without_inputs
 from failgraph.ids import new_event_id
 from failgraph.instrumentation.gym import bodies
 from failgraph.instrumentation.gym.table import route
-from failgraph.observation import Hints
+from failgraph.observation import NO_HINTS
 from failgraph.recorder import record_leaving, recorder
 from failgraph.records import SdkErrorDetails
 from failgraph.redaction import cleaned
@@ -100,7 +100,7 @@ def tell(
     event = cleaned(new_event_id(), fields)
     if event is None:
         return None
-    recorder().record(event, Hints(), None, own=own, at_once=at_once)
+    recorder().record(event, NO_HINTS, None, own=own, at_once=at_once)
     if error is not None:
         mark(error, event.event_id)
     return event.event_id
