@@ -246,19 +246,31 @@ BINARY_CHANGES: dict[str, Callable[[Any], object]] = {
     "a short trace id": lambda span: setattr(span, "trace_id", b"\1" * 15),
     "an id of zeros": lambda span: setattr(span, "span_id", bytes(8)),
     "no times": lambda span: (span.ClearField("start_time_unix_nano"), span.ClearField("end_time_unix_nano")),
+    "no start": lambda span: span.ClearField("start_time_unix_nano"),
+    "no end": lambda span: span.ClearField("end_time_unix_nano"),
+    "no kind": lambda span: span.ClearField("kind"),
     "an unknown kind": lambda span: span.MergeFromString(b"\x30\x11"),
+    "a kind far off": lambda span: span.MergeFromString(b"\x30\xff\xff\x03"),
     "a rollout": lambda span: span.attributes.add(key="nemo.gym.rollout.id").value.MergeFromString(b"\x0a\x01r"),
     "an unknown field": lambda span: span.MergeFromString(b"\xfa\x3f\x03abc"),
 }
 
 
+@pytest.mark.parametrize("many", [False, True], ids=["few spans", "many spans"])
 @pytest.mark.parametrize("framed", [False, True], ids=["plain", "framed"])
 @pytest.mark.parametrize("at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second message"])
 @pytest.mark.parametrize("change", BINARY_CHANGES.values(), ids=BINARY_CHANGES)
-def test_a_span_of_protobuf(change, at, framed, tmp_path, monkeypatch):
-    """Spans of protobuf are passed over as those of JSON are."""
-    messages = in_protobuf(documents())
-    change([span for message in messages for span in message.resource_spans[0].scope_spans[0].spans][at])
+def test_a_span_of_protobuf(change, at, framed, many, tmp_path, monkeypatch):
+    """Spans of protobuf are passed over as those of JSON are, many at once or one by one."""
+    made = documents()
+    for document in made:
+        more = (span(100 + id_, trace=OTHERS[id_ % 8], start=id_, end=30 - id_) for id_ in range(30 * many))
+        document["resourceSpans"][0]["scopeSpans"][0]["spans"] += more
+    messages = in_protobuf(made)
+    scopes = [message.resource_spans[0].scope_spans for message in messages]
+    change([*scopes[0][0].spans[:9], *scopes[1][0].spans][at])
+    for scope in scopes:  # one more, of usual spans
+        scope.add().spans.extend(scope[0].spans[-4:])
     data = [message.SerializeToString() for message in messages]
     path = tmp_path / "f.binpb"
     path.write_bytes(b"".join(len(each).to_bytes(4, "big") * framed + each for each in data))

@@ -171,15 +171,20 @@ class _Every:
     def pass_over(self, spans: Iterable[Times]) -> None:
         """Spans of which nothing else was read: no rollout, no failure, not of a journal."""
         starts, ends = self.starts, self._ends
+        last: str | bytes | None = None
+        key = ""
         for trace_id, start, end in spans:
-            first = starts.get(trace_id)
-            if first is None:
-                starts[trace_id], ends[trace_id] = start, end
-                continue
+            if trace_id != last:  # those of a trace often stand together
+                last = trace_id
+                key = trace_id if isinstance(trace_id, str) else trace_id.hex()
+                if key not in starts:
+                    starts[key], ends[key] = start, end
+                    continue
+            first = starts[key]
             if start and (start < first or not first):
-                starts[trace_id] = start
-            if end > ends[trace_id]:
-                ends[trace_id] = end
+                starts[key] = start
+            if end > ends[key]:
+                ends[key] = end
 
     def durations(self) -> dict[str, int | None]:
         """By trace id, in ns; None where no span says a start, or none has ended."""

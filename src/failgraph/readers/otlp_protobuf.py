@@ -7,13 +7,17 @@ Those are a `Trace`, which is the same on the wire, and of the v2 API a `TraceBy
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from itertools import chain, compress, repeat
+from operator import not_
 from typing import IO, Any, NamedTuple
 
 from failgraph import semconv
+from failgraph.readers.alone import MARK
 from failgraph.readers.answers import said
+from failgraph.readers.beginnings import are_usual, rows_of, times
 from failgraph.readers.found import BadLines
+from failgraph.readers.protobuf_types import types
 from failgraph.readers.skim import IN_FULL, Way
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 from failgraph.readers.typed import Times
@@ -26,6 +30,8 @@ _SCOPE_SPANS = 0x12
 _METRICS, _STATUS, _MESSAGE, _PARTIAL = 0x12, 0x18, 0x22, 1
 _STATUSES = {1: "OK", 2: "ERROR"}
 _PREFIX, _EVENT_NAME = semconv.PREFIX.encode(), semconv.EVENT_NAME.encode()
+_NAMES = {name.encode(): name for name in semconv.NAMES}
+_NUMBERS = frozenset({"bool_value", "int_value", "double_value"})
 _OF_RESOURCE, _OF_SPAN = frozenset({b"service.name"}), frozenset({semconv.ROLLOUT_ID.encode()})
 
 
@@ -49,71 +55,21 @@ def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines, way: Way = IN_
     """The spans of a stream; a message that cannot be read goes into `bad`, and the rest is read all the same."""
     from google.protobuf.message import DecodeError
 
-    types = _types()
     answer = _Answer(bad)
     number = 0
     for field in _fields(stream, bad, framed=_is_framed(head)):
         for message in answer.messages(field):
             number += 1
             try:
-                resource_spans = types.resource_spans.FromString(message)
+                resource_spans = types().resource_spans.FromString(message)
             except DecodeError:
                 bad.add(f"message {number} is no OTLP protobuf")
                 continue
             # What an answer says of its traces is said of each.
-            for span in _spans(resource_spans, types, IN_FULL if answer.is_one else way, _Said(number, bad)):
+            for span in _spans(message, resource_spans, IN_FULL if answer.is_one else way, _Said(number, bad)):
                 answer.see(span)
                 yield span
     answer.close()
-
-
-class _Types(NamedTuple):
-    resource_spans: Any
-    """With each span as bytes."""
-    span: Any
-    beginning: Any
-    """A span of which only ids, kind and times are read."""
-
-
-_BEGINNING = frozenset({"trace_id", "span_id", "kind", "start_time_unix_nano", "end_time_unix_nano"})
-
-
-@lru_cache
-def _types() -> _Types:
-    """The classes of messages, with `bytes` for each `string`.
-
-    Tempo cuts strings by bytes, in the middle of a character too; a message with one such string, of whatever
-    attribute, would be refused whole.
-    """
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    from opentelemetry.proto.common.v1 import common_pb2
-    from opentelemetry.proto.resource.v1 import resource_pb2
-    from opentelemetry.proto.trace.v1 import trace_pb2
-
-    pool = descriptor_pool.DescriptorPool()
-    for module in (common_pb2, resource_pb2, trace_pb2):
-        file = descriptor_pb2.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
-        nested = (inner for outer in file.message_type for inner in outer.nested_type)
-        for field in (field for message in (*file.message_type, *nested) for field in message.field):
-            if field.type == field.TYPE_STRING:
-                field.type = field.TYPE_BYTES
-        for message in list(file.message_type):
-            if message.name == "ScopeSpans":
-                spans = next(field for field in message.field if field.name == "spans")
-                spans.type = spans.TYPE_BYTES
-                spans.ClearField("type_name")
-            elif message.name == "Span":
-                kept = [field for field in message.field if field.name in _BEGINNING]
-                file.message_type.add(name="Beginning", field=kept)
-        pool.AddSerializedFile(file.SerializeToString())
-
-    def class_of(name: str) -> Any:
-        type_ = pool.FindMessageTypeByName(f"opentelemetry.proto.trace.v1.{name}")
-        if hasattr(message_factory, "GetMessageClass"):
-            return message_factory.GetMessageClass(type_)
-        return message_factory.MessageFactory(pool).GetPrototype(type_)
-
-    return _Types(*map(class_of, ("ResourceSpans", "Span", "Beginning")))
 
 
 def _fields(stream: IO[bytes], bad: BadLines, *, framed: bool) -> Iterator[Field]:
@@ -197,40 +153,59 @@ class _Said(NamedTuple):
         return True
 
 
-def _spans(resource_spans: Any, types: _Types, way: Way, said: _Said) -> Iterator[SpanRecord]:
+class _Resource(NamedTuple):
+    """What all spans of a `ResourceSpans` share."""
+
+    service: str
+    process: int
+
+
+def _spans(message: bytes, resource_spans: Any, way: Way, said: _Said) -> Iterator[SpanRecord]:
     from google.protobuf.message import DecodeError
 
-    resource = resource_spans.resource
-    process = hash(resource.SerializeToString(deterministic=True))
-    service = _attributes(resource.attributes, _OF_RESOURCE).get("service.name")
-    passed_over: list[Times] = []
-    for scope_spans in resource_spans.scope_spans:
-        for data in scope_spans.spans:
-            in_full = way.wants(data)
-            if not in_full and way.pass_over is None:
-                continue
+    scopes = resource_spans.scope_spans
+    skims = way.pass_over is not None
+    rows_of_scopes = rows_of(message, sum(len(scope.spans) for scope in scopes)) if skims else repeat(b"")
+    passed_over: list[Iterable[Times]] = []
+    resource = None
+    for scope, rows in zip(scopes, rows_of_scopes, strict=False):
+        spans = list(scope.spans)
+        wanted = way.wants(spans)
+        chosen: Iterable[bool] = wanted
+        if skims and are_usual(rows, len(spans)):
+            passed_over.append(compress(times(rows), map(not_, wanted)))
+            said.bad.found.spans += wanted.count(False)
+        elif skims:
+            chosen = repeat(True)
+        for data, in_full in compress(zip(spans, wanted, strict=True), chosen):
             try:
-                span = (types.span if in_full else types.beginning).FromString(data)
+                span = (types().span if in_full else types().beginning).FromString(data)
             except DecodeError:
                 said.bad.add(f"message {said.number}: a span is no OTLP protobuf")
                 continue
             if not said.is_span(span):
                 continue
             if in_full:
-                yield _span(span, service if isinstance(service, str) else "", process)
+                resource = resource or _resource(resource_spans.resource)
+                yield _span(span, data, resource, in_detail=not skims)
             else:
-                passed_over.append((span.trace_id.hex(), span.start_time_unix_nano, span.end_time_unix_nano))
+                passed_over.append([(span.trace_id, span.start_time_unix_nano, span.end_time_unix_nano)])
+                said.bad.found.spans += 1
     if way.pass_over is not None:
-        said.bad.found.spans += len(passed_over)
-        way.pass_over(passed_over)
+        way.pass_over(chain.from_iterable(passed_over))
+
+
+def _resource(resource: Any) -> _Resource:
+    service = _attributes(resource.attributes, _OF_RESOURCE).get("service.name")
+    return _Resource(service if isinstance(service, str) else "", hash(resource.SerializeToString(deterministic=True)))
 
 
 def _usable(id_: bytes, size: int) -> bool:
     return len(id_) == size and any(id_)
 
 
-def _span(span: Any, service: str, process: int) -> SpanRecord:
-    events = [event for event in span.events if event.name == _EVENT_NAME]
+def _span(span: Any, data: bytes, resource: _Resource, *, in_detail: bool) -> SpanRecord:
+    ours = MARK in data
     return SpanRecord(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
@@ -240,34 +215,44 @@ def _span(span: Any, service: str, process: int) -> SpanRecord:
         kind=KINDS[span.kind] if 0 <= span.kind < len(KINDS) else "",
         start_unix_nano=span.start_time_unix_nano,
         end_unix_nano=span.end_time_unix_nano,
-        service=service,
-        process=process,
-        attributes=_attributes(span.attributes, _OF_SPAN),
-        events=tuple(EventRecord(event.time_unix_nano, _attributes(event.attributes, frozenset())) for event in events),
+        service=resource.service,
+        process=resource.process,
+        attributes=_attributes(span.attributes, _OF_SPAN) if ours else {},
+        events=tuple(_events(span.events, in_detail=in_detail)) if ours else (),
         dropped=span.dropped_events_count + span.dropped_attributes_count,
         status=_STATUSES.get(span.status.code, ""),
     )
 
 
-def _attributes(pairs: Any, others: frozenset[bytes]) -> dict[str, Value]:
+def _events(events: Any, *, in_detail: bool) -> Iterator[EventRecord]:
+    for event in events:
+        if event.name == _EVENT_NAME:
+            yield EventRecord(event.time_unix_nano, _attributes(event.attributes) if in_detail else {})
+
+
+def _attributes(pairs: Any, others: frozenset[bytes] = frozenset()) -> dict[str, Value]:
     """The attributes under our prefix, and those of `others`."""
-    found = (pair for pair in pairs if pair.key.startswith(_PREFIX) or pair.key in others)
-    return {semconv.NAMES.get(key := _text(pair.key), key): _value(pair.value) for pair in found}
+    found: dict[str, Value] = {}
+    for pair in pairs:
+        key = pair.key
+        name = _NAMES.get(key)
+        if name is not None or key.startswith(_PREFIX) or key in others:
+            found[name or _text(key)] = _value(pair.value)
+    return found
 
 
 def _value(value: Any) -> Value:
-    kind = value.WhichOneof("value")
-    if kind == "array_value":
-        return [_scalar(item) for item in value.array_value.values]
-    return _scalar(value)
-
-
-def _scalar(value: Any) -> Value:
     """The value of an `AnyValue`; None for one of a type that failgraph never writes."""
     kind = value.WhichOneof("value")
     if kind == "string_value":
         return _text(value.string_value)
-    return getattr(value, kind) if kind in ("bool_value", "int_value", "double_value") else None
+    if kind == "array_value":
+        return [_scalar(item) for item in value.array_value.values]
+    return getattr(value, kind) if kind in _NUMBERS else None
+
+
+def _scalar(value: Any) -> Value:
+    return None if value.WhichOneof("value") == "array_value" else _value(value)
 
 
 def _text(data: bytes) -> str:

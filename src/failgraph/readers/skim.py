@@ -38,8 +38,8 @@ class Way(NamedTuple):
     """How the spans of a pass are read."""
 
     parse: Parse = json.loads
-    wants: Callable[[bytes], bool] = lambda _: True
-    """Whether a span of OTLP protobuf is read in full."""
+    wants: Callable[[Sequence[bytes]], Sequence[bool]] = lambda spans: [True] * len(spans)
+    """Which of some spans of OTLP protobuf are read in full."""
     pass_over: Callable[[Iterable[Times]], None] | None = None
     """Told of those that are not; None: nobody wants to know of them."""
     trace_ids: Container[str] | None = None
@@ -79,7 +79,7 @@ class Skimmer:
         """The first pass: in full only the spans that failgraph wants to know more of."""
         return Way(
             self._parse,
-            lambda span: MARK in span or not span.startswith(_TAG),
+            lambda spans: [MARK in span or span[:2] != _TAG for span in spans],
             pass_over,
             lines=None if self._frames is None else self._frames.pass_over,
         )
@@ -123,7 +123,7 @@ class Skimmer:
         types = self._types if self._all else None
         return Way(
             json.loads if types is None else self._selecting(types, kept),
-            lambda span: span[_BINARY_ID] in binary or not span.startswith(_TAG),
+            lambda spans: [span[_BINARY_ID] in binary or span[:2] != _TAG for span in spans],
             trace_ids=trace_ids,
             lines=(lambda lines: ((), of_traces(lines, kept))) if types is not None and self._alone else None,
         )

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from failgraph.readers.span import KINDS
 
-Times = tuple[str, int, int]
-"""Of a span of which nothing else is read: its trace id, its start and its end, in ns since the epoch."""
+Times = tuple[str | bytes, int, int]
+"""Of a span of which nothing else is read: its trace id, in hex or as bytes, start and end, in ns since the epoch."""
 
 Written = tuple[bytes, list[bytes]]
 """A resource and its spans, each as it is written."""

@@ -1,0 +1,99 @@
+"""Many spans of protobuf at once: rows where every span is usual, and nothing where one is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
+
+from failgraph.readers.beginnings import are_usual, rows_of, times
+
+COUNT = 20
+
+
+def message(change: Callable[[Any], object] = lambda _: None) -> Any:
+    """Twenty usual spans with more in them than their beginnings, one of which may be changed; and two others."""
+    found = ResourceSpans(schema_url="https://s")
+    found.resource.attributes.add(key="service.name").value.string_value = "agent"
+    for scope, count in enumerate((COUNT, 2)):
+        scope_spans = found.scope_spans.add(schema_url="https://s")
+        scope_spans.scope.name = "httpx"
+        for at in range(count):
+            scope_spans.spans.add(
+                trace_id=bytes([at + 1]) * 16,
+                span_id=bytes([scope + 1]) + bytes([at]) * 7,
+                parent_span_id=b"12345678",
+                name="GET" * at,
+                kind=1 + at % 5,
+                start_time_unix_nano=1_700_000_000_000_000_000 + at,
+                end_time_unix_nano=2**64 - 1 - at,
+            ).attributes.add(key="url.full").value.string_value = "http://h"
+    change(found.scope_spans[0].spans[7])
+    return found
+
+
+def rows(data: bytes) -> list[bytes]:
+    """Of both scopes."""
+    return list(islice(rows_of(data, COUNT + 2), 2))
+
+
+def seen(spans: Iterable[Any]) -> list[tuple[bytes, int, int]]:
+    """What is to be read of them."""
+    return [(each.trace_id, each.start_time_unix_nano, each.end_time_unix_nano) for each in spans]
+
+
+def test_usual_spans_are_read_at_once():
+    """Ids and times are those that parsing each span gives, in its order, of each scope."""
+    made = message()
+    found = rows(made.SerializeToString())
+    assert [are_usual(each, count) for each, count in zip(found, (COUNT, 2), strict=True)] == [True, True]
+    assert [list(times(each)) for each in found] == [seen(scope.spans) for scope in made.scope_spans]
+    assert not are_usual(found[0], COUNT - 1)
+
+
+def test_of_a_field_that_is_there_twice_the_last_counts():
+    """As in protobuf."""
+    first, last = (
+        Span(trace_id=letter * 16, span_id=letter * 8, kind=1, start_time_unix_nano=5, end_time_unix_nano=ord(letter))
+        for letter in (b"a", b"b")
+    )
+    twice = first.SerializeToString() + last.SerializeToString()
+    scope = b"\x12" + bytes((len(twice),)) + twice
+    found, *_ = rows(b"\x12" + bytes((len(scope),)) + scope)
+    assert are_usual(found, 1)
+    assert list(times(found)) == seen([last])
+
+
+UNUSUAL: dict[str, Callable[[Any], object]] = {
+    "no trace id": lambda span: span.ClearField("trace_id"),
+    "a short trace id": lambda span: setattr(span, "trace_id", b"1" * 15),
+    "a trace id of zeros": lambda span: setattr(span, "trace_id", bytes(16)),
+    "ids that are as long together": lambda span: (
+        setattr(span, "trace_id", b"1" * 8),
+        setattr(span, "span_id", b"1" * 16),
+    ),
+    "a span id of zeros": lambda span: setattr(span, "span_id", bytes(8)),
+    "no kind": lambda span: span.ClearField("kind"),
+    "a kind that is none": lambda span: span.MergeFromString(b"\x30\x06"),
+    "a kind of two bytes": lambda span: span.MergeFromString(b"\x30\x81\x01"),
+    "no start": lambda span: span.ClearField("start_time_unix_nano"),
+    "no end": lambda span: span.ClearField("end_time_unix_nano"),
+}
+
+
+@pytest.mark.parametrize("change", UNUSUAL.values(), ids=UNUSUAL)
+def test_one_unusual_span_is_enough(change):
+    """Then its scope is read span by span; the others are not."""
+    first, second = rows(message(change).SerializeToString())
+    assert not are_usual(first, COUNT)
+    assert are_usual(second, 2)
+
+
+def test_damage_and_few_spans_give_no_rows():
+    """What cannot be parsed at once, and what is not worth it."""
+    data = message().SerializeToString()
+    assert [are_usual(each, 2) for each in islice(rows_of(data, 2), 2)] == [False, False]
+    assert not are_usual(rows(data + b"\x12\x04\x12\x02\x0a\x10")[0], COUNT)
