@@ -223,6 +223,19 @@ def test_the_same_span_twice_is_one_span(one: Callable[..., Trace]) -> None:
     assert trace.duration_nano == SECOND
 
 
+def test_a_failure_is_kept_once(one: Callable[..., Trace]) -> None:
+    """Of the events only those are kept that say where a cause elsewhere is; what many failures say is one text."""
+    named = raw_event({**encode_event(event("a", cause_id="x")), PREFIX + "cause.trace_id": OTHER_TRACE})
+    trace = one(process(span(1, None, named, seen(event("b")), seen(event("c")))))
+    (kept,) = trace.failures["a"].span.events
+    assert kept.attributes[PREFIX + "id"] == "a"
+    first, second, third = (trace.failures[key].event for key in "abc")
+    assert first.failure_kind is second.failure_kind
+    assert second.model_fields_set is third.model_fields_set
+    changed = third.model_copy(update={"stage": "agent"})
+    assert changed.model_fields_set - second.model_fields_set == {"stage"}
+
+
 def test_traces_are_ordered_by_start(file: Callable[..., Path]) -> None:
     """Traces come by their start, whatever the order in the file."""
     reading = read(file(process(failing(start=9)), process(failing(trace=OTHER_TRACE, start=4))))

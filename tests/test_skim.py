@@ -15,7 +15,7 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from failgraph.errors import SourceError
-from failgraph.readers import read, skim
+from failgraph.readers import lines, read, skim
 from otlp_file import event, failure_span, process, reported, seen, span, write
 
 pytest.importorskip("msgspec", reason="without it nothing is skimmed")
@@ -45,7 +45,8 @@ def compact(document: object) -> bytes:
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
     """What the source holds, skimmed and read in full; where it cannot be read, what is said.
 
-    Without msgspec it is the same. A hop is equal to itself alone, so its text is compared.
+    Without msgspec it is the same, and however many lines are taken at a time. A hop is equal to itself alone, so its
+    text is compared.
     """
 
     def result() -> object:
@@ -62,7 +63,10 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
 
     skimmed = result()
     with monkeypatch.context() as without:
-        without.setattr(skim, "_types", lambda: None)
+        for size in (1, 2500):
+            without.setattr(lines, "_AT_ONCE", size)
+            assert result() == skimmed
+        without.setattr(skim, "types", lambda: None)
         assert result() == skimmed
         without.setattr(skim.Skimmer, "first", lambda *_: skim.IN_FULL)
         without.setattr(skim.Skimmer, "second", lambda *_: skim.IN_FULL)
@@ -75,13 +79,62 @@ def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
     skimmer = skim.Skimmer()
     parse = skimmer.first(lambda _: None).parse
     first = [parse(line) for line in path.read_bytes().splitlines()]
-    assert [len(each.passed_over) for each in first] == [8, 8]
+    assert [each.spans for each in first] == [8, 8]
     parse = skimmer.second(["0af7651916cd43dd8448eb211c80319c"]).parse
     second = [parse(line) for line in path.read_bytes().splitlines()]
-    assert [len(each.rest["resourceSpans"][0]["scopeSpans"][0]["spans"]) for each in second] == [1, 2]
+    assert [len(spans) for each in second for _, spans in each.rest] == [1, 2]
     skimmed, full = both(path, monkeypatch)
     assert skimmed == full
     assert len(full[0]) == 9
+
+
+def test_lines_of_one_span(tmp_path, monkeypatch):
+    """Of lines that differ in their span alone the spans are passed over at once, all but those that are asked for."""
+    made = [process(each, service="one") for each in documents()[0]["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    text = [compact(each) + b"\n" for each in made]
+    skimmer = skim.Skimmer()
+    way = skimmer.first(lambda _: None)
+    assert way.lines(text)[1] == list(range(9))
+    way.parse(text[1]), way.parse(text[2])
+    times, others = way.lines([*text, text[3][:-1], text[3].replace(b'"service', b'"other')])
+    assert [trace_id for trace_id, _, _ in times] == OTHERS
+    assert others == [0, 9, 10]
+    _, others = skimmer.second([OTHERS[2], OTHERS[5]]).lines(text)
+    assert others == [3, 6]
+
+
+ODD_LINES = {
+    "a span and a half, and the rest of it": lambda a, b: [a[:-9] + b',{"traceId":"x","links":[{}' + a[-9:], b],
+    "two spans in one line": lambda a, b: [a[:-9] + b"}," + b[b.index(b'{"traceId') : -9] + a[-9:], b],
+    "the id twice": lambda a, b: [a.replace(b'"kind":', b'"traceId":"%s","kind":' % OTHERS[7].encode()), b],
+    "the id twice, the other one failing": lambda a, b: [
+        a.replace(b'"kind":', b'"traceId":"0af7651916cd43dd8448eb211c80319c","kind":'),
+        b,
+    ],
+    "an escaped mark": lambda a, b: [a.replace(b"http.", b"\\u006eemo.gym."), b],
+    "another end of line": lambda a, b: [a + b"\r", b],
+    "no end of line": lambda a, b: [a + b],
+    "an empty line": lambda a, b: [a, b"", b"  ", b],
+    "the beginning of an array": lambda a, b: [b"[", a, b],
+    "the beginning of an object": lambda a, b: [b'{"resourceSpans":[', a, b],
+    "an object over two lines": lambda a, b: [a[:100], a[100:], b],
+    "a broken line": lambda a, b: [a[:-3], b],
+    "a line of no trace": lambda a, b: [b'{"resourceLogs":[]}', a, b"3", b],
+    "a carriage return inside": lambda a, b: [a.replace(b',"kind"', b'\r,"kind"'), b],
+}
+
+
+@pytest.mark.parametrize("at", [0, 2, 9, 16], ids=["first", "early", "late", "last"])
+@pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES)
+def test_a_line_of_one_span_that_is_otherwise(odd, at, tmp_path, monkeypatch):
+    """Whatever stands among lines of one span each is read, and said, as if nothing were passed over."""
+    spans = [each for document in documents() for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    text = [compact(process(each)) for each in spans]
+    text[at : at + 2] = odd(text[at], text[at + 1])
+    path = tmp_path / "f.jsonl"
+    path.write_bytes(b"\n".join(text))
+    skimmed, full = both(path, monkeypatch)
+    assert skimmed == full
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -225,12 +278,16 @@ def test_a_span_of_protobuf(change, at, framed, many, tmp_path, monkeypatch):
     assert skimmed == full
 
 
-def test_any_damage(tmp_path, monkeypatch):
+@pytest.mark.parametrize("alone", [False, True], ids=["many a line", "one a line"])
+def test_any_damage(alone, tmp_path, monkeypatch):
     """Bytes that are changed, cut out or doubled anywhere give the same, skimmed or not."""
     chance = random.Random(10)
-    whole = b"\n".join(map(compact, documents()))
+    made = documents()
+    if alone:
+        made = [process(each) for part in made for each in part["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    whole = b"\n".join(map(compact, made))
     path = tmp_path / "f.jsonl"
-    for _ in range(150):
+    for _ in range(100):
         at, size = chance.randrange(len(whole)), chance.randrange(1, 30)
         middle = chance.choice([b"", whole[at : at + size] * 2, chance.choice([b'"', b"}", b"\\", b"[", b"0", b"\n"])])
         path.write_bytes(whole[:at] + middle + whole[at + size :])

@@ -165,3 +165,6 @@ NAMES: Final = {
     value: value for value in list(globals().values()) if isinstance(value, str) and value.startswith(PREFIX)
 }
 """Our names, each to itself: a reader keeps one text of each, however often it meets it."""
+
+REPEATED: Final = frozenset({BOUNDARY, KIND, STAGE, OPERATION, EXCEPTION_TYPE, FOREIGN_TYPE})
+"""Of which a source has few values, and each many times: a reader keeps one text of each."""

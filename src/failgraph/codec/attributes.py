@@ -58,8 +58,11 @@ def read_int(value: object) -> int | None:
 
 def read_text(attributes: Mapping[str, object], key: str) -> str | None:
     """The whole text under `key`, in valid UTF-8; None where it or its beginning is missing or no text."""
-    first, rest = attributes.get(key), attributes.get(key + REST, ())
-    if not isinstance(first, str) or not isinstance(rest, (list, tuple)):
+    first = attributes.get(key)
+    if not isinstance(first, str):
+        return None
+    rest = attributes.get(key + REST, ())
+    if not isinstance(rest, (list, tuple)):
         return None
     return well_formed("".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from sys import intern
 from typing import Any, NamedTuple
+
+from pydantic import BaseModel
 
 from failgraph import graph, semconv
 from failgraph.codec.attributes import halved_bytes, read_int, read_text, text_bytes
@@ -40,7 +43,9 @@ _OTHERS = frozenset(
         semconv.LATE,
     }
 )
-_KNOWN = frozenset({*_TEXT.values(), *_FOREIGN_TEXT.values(), *_OTHERS})
+_TEXTS = frozenset({*_TEXT.values(), *_FOREIGN_TEXT.values()})
+_KNOWN = _TEXTS | _OTHERS
+_NAMES_SET: dict[frozenset[str], set[str]] = {}
 _UNREADABLE = object()
 """Stands for a value of a type that was never written, so that it is named and left out."""
 
@@ -70,6 +75,8 @@ def decode_event(attributes: Mapping[str, object]) -> Decoded:
         losses.append(Loss("id_missing", f"an event of kind {read_text(attributes, semconv.KIND)}"))
     else:
         event, found = salvage(event_id, _fields(attributes))
+        for model in (event, event.foreign_error, event.details) if event is not None else ():
+            _share_names(model)
         losses.extend(found)
         losses.extend(_unread(event_id, attributes, event))
         if seq is None:
@@ -90,10 +97,20 @@ def decode_event(attributes: Mapping[str, object]) -> Decoded:
     )
 
 
+def _share_names(model: BaseModel | None) -> None:
+    """Let a frozen model have the set of the names that it was made with in common with those that have the same.
+
+    Such a set takes more memory than all the texts of an event.
+    """
+    if model is not None:
+        names = model.model_fields_set
+        object.__setattr__(model, "__pydantic_fields_set__", _NAMES_SET.setdefault(frozenset(names), names))
+
+
 def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
-    fields: dict[str, Any] = {field: read_text(attributes, key) for field, key in _TEXT.items()}
+    fields: dict[str, Any] = {field: _text(attributes, key) for field, key in _TEXT.items()}
     fields["http_status"] = _number(attributes, semconv.HTTP_STATUS)
-    foreign = {field: read_text(attributes, key) for field, key in _FOREIGN_TEXT.items()}
+    foreign = {field: _text(attributes, key) for field, key in _FOREIGN_TEXT.items()}
     foreign["http_status"] = _number(attributes, semconv.FOREIGN_HTTP_STATUS)
     if any(value is not None for value in foreign.values()):
         fields["foreign_error"] = foreign
@@ -104,6 +121,11 @@ def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
         if details or attributes.get(semconv.DETAILS) == boundary.value:
             fields["details"] = details
     return fields
+
+
+def _text(attributes: Mapping[str, object], key: str) -> str | None:
+    text = read_text(attributes, key)
+    return intern(text) if text is not None and key in semconv.REPEATED else text
 
 
 def _number(attributes: Mapping[str, object], key: str) -> Any:
@@ -136,7 +158,7 @@ def _unread(event_id: str, attributes: Mapping[str, object], event: FailureEvent
         if not key.startswith(semconv.PREFIX):
             continue
         name = key.removesuffix(semconv.REST)
-        if name in _TEXT.values() or name in _FOREIGN_TEXT.values():
+        if name in _TEXTS:
             if read_text(attributes, name) is None:
                 yield Loss("attribute_missing", f"{name} of {event_id}")
         elif name != key and name not in attributes:

@@ -13,7 +13,7 @@ from failgraph.importing.account import Account
 from failgraph.journal.lines import Line, is_line, is_note, line_of
 from failgraph.losses import Loss
 from failgraph.readers.found import BadLines, Found
-from failgraph.readers.json_documents import numbered
+from failgraph.readers.lines import numbered
 from failgraph.readers.origins import Origins, Place
 from failgraph.readers.rollouts import Attempt, attempt_of, shape_of
 from failgraph.readers.source import UNPACK_ERRORS, Progress, opened, unpacked

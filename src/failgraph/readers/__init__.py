@@ -19,11 +19,14 @@ from failgraph.readers.failures import FailureRecord
 from failgraph.readers.found import BadLines, Found
 from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
+from failgraph.readers.otlp_json import PartReader
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
-from failgraph.readers.skim import IN_FULL, Skimmed, Skimmer, Times, Way
+from failgraph.readers.parts import At
+from failgraph.readers.skim import IN_FULL, Skimmed, Skimmer, Way
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
 from failgraph.readers.span import EventRecord, SpanRecord
 from failgraph.readers.trace import Trace, traces_of
+from failgraph.readers.typed import Times
 from failgraph.semconv import ROLLOUT_ID
 
 __all__ = [
@@ -144,25 +147,21 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     partial = {trace_id: words for found in founds for trace_id, words in found.partial.items()}
     traces = traces_of({key: value for key, value in kept.items() if value}, partial)
     rows = sum(found.rows for found in founds)
-    return Reading(traces, every.durations(), every.rollouts, tuple(losses), rows, every.starts())
+    return Reading(traces, every.durations(), every.rollouts, tuple(losses), rows, every.starts)
 
 
 class _Every:
     """What is kept of all traces, also of those without failures."""
 
     def __init__(self) -> None:
-        self._times: dict[str, list[int]] = {}
+        self.starts: dict[str, int] = {}
+        """By trace id, in ns since the epoch; 0 where no span says one."""
+        self._ends: dict[str, int] = {}
         self.rollouts: dict[str, frozenset[str]] = {}
 
     def see(self, span: SpanRecord) -> None:
         """One more span."""
-        times = self._times.get(span.trace_id)
-        if times is None:
-            times = self._times[span.trace_id] = [0, 0]
-        if span.start_unix_nano and (not times[0] or span.start_unix_nano < times[0]):
-            times[0] = span.start_unix_nano
-        if span.end_unix_nano > times[1] and not span.is_of_journal:
-            times[1] = span.end_unix_nano
+        self.pass_over([(span.trace_id, span.start_unix_nano, 0 if span.is_of_journal else span.end_unix_nano)])
         rollout = span.attributes.get(ROLLOUT_ID)
         if isinstance(rollout, str):
             known = self.rollouts.get(rollout, frozenset())
@@ -171,25 +170,26 @@ class _Every:
 
     def pass_over(self, spans: Iterable[Times]) -> None:
         """Spans of which nothing else was read: no rollout, no failure, not of a journal."""
-        of_all = self._times
+        starts, ends = self.starts, self._ends
         last: str | bytes | None = None
-        times = [0, 0]
+        key = ""
         for trace_id, start, end in spans:
             if trace_id != last:  # those of a trace often stand together
                 last = trace_id
-                times = of_all.setdefault(trace_id if isinstance(trace_id, str) else trace_id.hex(), [start, end])
-            if start and (start < times[0] or not times[0]):
-                times[0] = start
-            if end > times[1]:
-                times[1] = end
-
-    def starts(self) -> dict[str, int]:
-        """By trace id, in ns since the epoch; 0 where no span says one."""
-        return {key: start for key, (start, _) in self._times.items()}
+                key = trace_id if isinstance(trace_id, str) else trace_id.hex()
+                if key not in starts:
+                    starts[key], ends[key] = start, end
+                    continue
+            first = starts[key]
+            if start and (start < first or not first):
+                starts[key] = start
+            if end > ends[key]:
+                ends[key] = end
 
     def durations(self) -> dict[str, int | None]:
         """By trace id, in ns; None where no span says a start, or none has ended."""
-        return {key: end - start if 0 < start <= end else None for key, (start, end) in self._times.items()}
+        ends = self._ends
+        return {key: ends[key] - start if 0 < start <= ends[key] else None for key, start in self.starts.items()}
 
 
 def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Loss]) -> None:
@@ -242,11 +242,12 @@ def _forms(
         found.protobuf = True
         yield from protobuf_spans(stream, head, bad, way)
     else:
-        for line, document in json_documents(stream, found, bad, way.parse):
-            if isinstance(document, Skimmed):
-                if way.pass_over is not None:
-                    found.spans += len(document.passed_over)
-                    way.pass_over(document.times())
-                document = document.rest
-            if document is not None:
+        parts = PartReader()
+        for line, document in json_documents(stream, found, bad, way):
+            if not isinstance(document, Skimmed):
                 yield from spans_of(document, line, bad, way.trace_ids)
+                continue
+            if way.pass_over is not None:
+                found.spans += document.spans
+                way.pass_over(document.passed_over)
+            yield from parts.spans(document.rest, At(line, bad, way.trace_ids))

@@ -40,20 +40,23 @@ class FailureRecord:
         return self.span.parent_span_id if self.span.is_of_journal else self.span.span_id
 
 
-def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
+def failures_of(spans: dict[str, SpanRecord], losses: list[Loss]) -> dict[str, FailureRecord]:
     """Each failure of a trace once: the observer's copy before a peer's, among peers' the one with more text.
 
     Of several observers' it is the one on the span that started first; a journal's stands where there is no other, and
-    mends what of another is damaged.
+    mends what of another is damaged. The spans are lightened.
     """
+    events: dict[str, list[tuple[int, Decoded]]] = {}
+    for key, span in spans.items():
+        events[key] = [(event.time_unix_nano, decode_event(event.attributes)) for event in span.events]
+        spans[key] = span.lightened()
     chosen: dict[str, FailureRecord] = {}
     unreadable: list[str | None] = []
     for span in sorted(spans.values(), key=_by_start):
         parent = spans.get(span.parent_span_id or "") if span.is_failure_span else None
-        if span.is_failure_span and not span.events:
+        if span.is_failure_span and not events[span.span_id]:
             losses.append(Loss("event_missing", f"that of the failure span {span.span_id}"))
-        for event in span.events:
-            decoded = decode_event(event.attributes)
+        for time_unix_nano, decoded in events[span.span_id]:
             if decoded.event is None or decoded.event_id is None:
                 losses.extend(decoded.losses)
                 unreadable.append(decoded.event_id)
@@ -66,7 +69,7 @@ def failures_of(spans: Mapping[str, SpanRecord], losses: list[Loss]) -> dict[str
                 losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
             if rival is None or better(decoded, rival.decoded):
                 chosen[decoded.event_id] = FailureRecord(
-                    decoded.event, span, parent or span, 0 if span.is_row else event.time_unix_nano, decoded
+                    decoded.event, span, parent or span, 0 if span.is_row else time_unix_nano, decoded
                 )
     losses.extend(Loss("event_missing", f"{key or 'one'} cannot be read") for key in unreadable if key not in chosen)
     untimed = (key for key, failure in chosen.items() if not failure.time_unix_nano and not failure.span.is_row)

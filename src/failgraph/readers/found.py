@@ -60,10 +60,11 @@ class Found:
             names = (str(key).lower().replace("_", "").removeprefix("resource") for key in document)
             self.signals |= {_SIGNALS[name] for name in names if name in _SIGNALS}
 
-    def see_traces(self) -> None:
-        """Count a JSON document of traces."""
-        self.documents += 1
-        self.signals |= _TRACES
+    def see_traces(self, documents: int) -> None:
+        """Count JSON documents of traces."""
+        self.documents += documents
+        if documents:
+            self.signals |= _TRACES
 
     def instead(self) -> str:
         """What it holds instead, in a sentence."""

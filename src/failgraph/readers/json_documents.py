@@ -4,75 +4,87 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from failgraph.readers.answers import is_whole
 from failgraph.readers.found import BadLines, Found
-from failgraph.readers.skim import Parse, Skimmed
+from failgraph.readers.lines import MAX_LINE, batches
+from failgraph.readers.skim import IN_FULL, Parse, Skimmed, Way
 
-_MAX_LINE = 1 << 29
-"""Bytes of one document at most; a longer one is left out and said."""
 _MAX_RETRIES = 5
 """How many documents without an end are gone behind; what follows the last of them is given up."""
 _STRING = re.compile(rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)')
 """A JSON string, or the beginning of one that never ends: every character of a line is looked at once."""
 _SPACE = re.compile(r"[ \t\r\n]*")
-_BOM = b"\xef\xbb\xbf"
 
 
-def json_documents(
-    stream: IO[bytes], found: Found, bad: BadLines, parse: Parse = json.loads
-) -> Iterator[tuple[int, object]]:
+def json_documents(stream: IO[bytes], found: Found, bad: BadLines, way: Way = IN_FULL) -> Iterator[tuple[int, object]]:
     """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
-    lines = numbered(stream, bad)
+    lines, behind = batches(stream, bad), list[tuple[int, bytes]]()
     for _ in range(_MAX_RETRIES):
-        pending = _Pending(bad, parse)
-        for number, document in _documents(lines, pending, parse):
+        pending = _Pending(bad, way.parse)
+        for number, document in _documents(lines, pending, way):
             if isinstance(document, Skimmed):
-                found.see_traces()
+                found.see_traces(document.documents)
             else:
                 found.see(document)
             yield number, document
         # A document that never ended has swallowed what stood behind it: go on behind its first line.
-        lines = iter(pending.behind_first())
-    _Pending(bad, parse, list(lines)).drop()
+        behind = pending.behind_first()
+        lines = ((number, [line]) for number, line in behind)
+    _Pending(bad, way.parse, behind).drop()
 
 
-def _documents(lines: Iterator[tuple[int, bytes]], pending: _Pending, parse: Parse) -> Iterator[tuple[int, object]]:
-    for number, line in lines:
-        free = not pending
-        documents = _parsed(line, parse) if free or pending.may_end_before(line) else None
-        if documents is not None and (free or any(map(_is_whole, documents))):
-            if not free:
-                pending.drop()
-            first = number
-        else:
-            pending.add(number, line)
-            if not pending.complete():
-                continue
-            first, documents = pending.take()
-        for document in documents:
-            yield first, document
+def _documents(batches: Iterable[tuple[int, list[bytes]]], pending: _Pending, way: Way) -> Iterator[tuple[int, object]]:
+    for first, lines in batches:
+        together = None if pending else _together(first, lines, way)
+        if together is not None:
+            yield from together
+            continue
+        for number, line in enumerate(lines, first):
+            if line.strip():
+                yield from _next(number, line, pending, way.parse)
+
+
+def _together(first: int, lines: Sequence[bytes], way: Way) -> list[tuple[int, object]] | None:
+    """The documents of several lines, those that nobody asks for in one; None where a line is no whole document."""
+    if way.lines is None:
+        return None
+    try:
+        passed_over, others = way.lines(lines)
+    except (ValueError, RecursionError):
+        return None
+    count = len(lines) - len(others)
+    found: list[tuple[int, object]] = [(first, Skimmed(count, passed_over, (), count))]
+    for at in others:
+        if lines[at].strip():
+            documents = _parsed(lines[at], way.parse)
+            if documents is None:
+                return None
+            found.extend((first + at, document) for document in documents)
+    return found
+
+
+def _next(number: int, line: bytes, pending: _Pending, parse: Parse) -> Iterator[tuple[int, object]]:
+    """The documents that end with a line, if any do."""
+    free = not pending
+    documents = _parsed(line, parse) if free or pending.may_end_before(line) else None
+    if documents is not None and (free or any(map(_is_whole, documents))):
+        if not free:
+            pending.drop()
+        first = number
+    else:
+        pending.add(number, line)
+        if not pending.complete():
+            return
+        first, documents = pending.take()
+    for document in documents:
+        yield first, document
 
 
 def _is_whole(document: object) -> bool:
     return isinstance(document, Skimmed) or is_whole(document)
-
-
-def numbered(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, without a byte-order mark."""
-    number = 0
-    while line := stream.readline(_MAX_LINE):
-        number += 1
-        if len(line) == _MAX_LINE and not line.endswith(b"\n"):
-            bad.add(f"line {number} is longer than {_MAX_LINE} bytes")
-            while (rest := stream.readline(_MAX_LINE)) and not rest.endswith(b"\n"):
-                pass
-            continue
-        line = line.removeprefix(_BOM) if number == 1 else line
-        if line.strip():
-            yield number, line
 
 
 class _Pending:
@@ -109,7 +121,7 @@ class _Pending:
 
     def complete(self) -> bool:
         """Whether its brackets are closed, or it grows past all measure."""
-        return self._depth <= 0 or self._size > _MAX_LINE
+        return self._depth <= 0 or self._size > MAX_LINE
 
     def take(self) -> tuple[int, list[object]]:
         """The documents that the lines are, and the first line's number; none where they are broken."""

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from sys import intern
+from typing import NamedTuple
 
 from failgraph import semconv
 from failgraph.readers.answers import WARNINGS, left_out, replaced_end
 from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
+from failgraph.readers.typed import Part
 
+_MAX_PROCESSES = 256
+_OF_RESOURCE, _OF_SPAN = frozenset({"service.name"}), frozenset({semconv.ROLLOUT_ID, WARNINGS})
+_NONE: frozenset[str] = frozenset()
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _SCALARS = ("stringValue", "boolValue", "doubleValue")
 _SNAKE = {
@@ -48,45 +55,79 @@ def otlp_spans(document: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
 
 
 def _of_resource(resource_spans: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
-    attributes = at.dict(resource_spans.get("resource"), "resource").get("attributes")
-    process = fingerprint(attributes)
-    service = _attributes(attributes, frozenset({"service.name"}), at).get("service.name")
+    process = _process(resource_spans.get("resource"), at)
     for name in ("scopeSpans", "instrumentationLibrarySpans"):
         for scope_spans in at.list(_get(resource_spans, name), name):
-            for span in at.list(at.dict(scope_spans, name).get("spans"), "spans"):
-                fields = at.dict(span, "a span")
-                if at.trace_ids is not None and _id(_get(fields, "traceId"), 16) not in at.trace_ids:
-                    continue
-                record = _span(fields, service if isinstance(service, str) else "", process, at)
-                if record is None:
-                    at.wrong("a span without a usable id")
-                else:
-                    yield record
+            yield from _records(at.list(at.dict(scope_spans, name).get("spans"), "spans"), process, at)
 
 
-def _span(span: Mapping[str, object], service: str, process: int, at: At) -> SpanRecord | None:
-    trace_id, span_id = _id(_get(span, "traceId"), 16), _id(_get(span, "spanId"), 8)
+class _Process(NamedTuple):
+    """What a resource says."""
+
+    service: str
+    number: int
+    """Equal for equal resources."""
+
+
+def _process(resource: object, at: At) -> _Process:
+    attributes = at.dict(resource, "resource").get("attributes")
+    service = _attributes(attributes, _OF_RESOURCE, at).get("service.name")
+    return _Process(service if isinstance(service, str) else "", fingerprint(attributes))
+
+
+class PartReader:
+    """Reads spans of documents that were skimmed; a resource once, since those of one process are the same."""
+
+    def __init__(self) -> None:
+        self._processes: dict[bytes, _Process] = {}
+
+    def spans(self, parts: Iterable[Part], at: At) -> Iterator[SpanRecord]:
+        """The same as `otlp_spans` of the document that they are of; nothing is wrong with its resources."""
+        for resource, spans in parts:
+            process = self._processes.get(resource)
+            if process is None:
+                if len(self._processes) == _MAX_PROCESSES:
+                    self._processes.clear()
+                process = self._processes[resource] = _process(json.loads(resource), at)
+            yield from _records(spans, process, at)
+
+
+def _records(spans: Iterable[object], process: _Process, at: At) -> Iterator[SpanRecord]:
+    for span in spans:
+        fields = at.dict(span, "a span")
+        trace_id = _id(_get(fields, "traceId"), 16)
+        if at.trace_ids is not None and trace_id not in at.trace_ids:
+            continue
+        record = _span(fields, trace_id, process, at)
+        if record is None:
+            at.wrong("a span without a usable id")
+        else:
+            yield record
+
+
+def _span(span: Mapping[str, object], trace_id: str | None, process: _Process, at: At) -> SpanRecord | None:
+    span_id = _id(_get(span, "spanId"), 8)
     if trace_id is None or span_id is None:
         return None
-    attributes = _attributes(span.get("attributes"), frozenset({semconv.ROLLOUT_ID, WARNINGS}), at)
+    attributes = _attributes(span.get("attributes"), _OF_SPAN, at)
     warnings = attributes.pop(WARNINGS, None)
     replaced = replaced_end(warnings)
     why = left_out(warnings)
     if why is not None:
         at.bad.found.partial.setdefault(trace_id, why)
     return SpanRecord(
-        trace_id=trace_id,
+        trace_id=intern(trace_id),
         span_id=span_id,
         parent_span_id=_parent(_get(span, "parentSpanId")),
-        name=at.text(span.get("name"), "the name of a span"),
+        name=intern(at.text(span.get("name"), "the name of a span")),
         kind=_kind(span.get("kind"), at),
         start_unix_nano=count(_get(span, "startTimeUnixNano")),
         end_unix_nano=count(_get(span, "endTimeUnixNano")) if replaced is None else replaced,
-        service=service,
-        process=process,
+        service=process.service,
+        process=process.number,
         attributes=attributes,
         events=tuple(_events(span.get("events"), at)),
-        dropped=sum(_dropped(span, name, at) for name in ("droppedEventsCount", "droppedAttributesCount")),
+        dropped=_dropped(span, "droppedEventsCount", at) + _dropped(span, "droppedAttributesCount", at),
         status=_status(at.dict(span.get("status"), "the status of a span").get("code")),
     )
 
@@ -95,7 +136,7 @@ def _events(events: object, at: At) -> Iterator[EventRecord]:
     for item in at.list(events, "events"):
         event = at.dict(item, "an event")
         if at.text(event.get("name"), "the name of an event") == semconv.EVENT_NAME:
-            attributes = _attributes(event.get("attributes"), frozenset(), at)
+            attributes = _attributes(event.get("attributes"), _NONE, at)
             yield EventRecord(count(_get(event, "timeUnixNano")), attributes)
 
 
@@ -109,13 +150,15 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
     """The attributes under our prefix, and those of `others`."""
     found: dict[str, Value] = {}
     for item in at.list(pairs, "attributes"):
-        pair = at.dict(item, "an attribute")
+        pair = item if isinstance(item, dict) else at.dict(item, "an attribute")
         key = pair.get("key")
         if isinstance(key, str) and (key.startswith(semconv.PREFIX) or key in others):
             value = _value(pair.get("value"))
             # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
             key = semconv.NAMES.get(key, key)
-            found[key] = array(value) if isinstance(value, str) and semconv.is_array(key) else value
+            if isinstance(value, str):
+                value = array(value) if semconv.is_array(key) else intern(value) if key in semconv.REPEATED else value
+            found[key] = value
     return found
 
 
@@ -153,6 +196,8 @@ def _kind(value: object, at: At) -> str:
 
 def _status(code: object) -> str:
     """A status, given as a number or as a name; empty where it says nothing."""
+    if code is None:
+        return ""
     name = code.upper().removeprefix("STATUS_CODE_") if isinstance(code, str) else ""
     return name if name in ("OK", "ERROR") else {1: "OK", 2: "ERROR"}.get(integer(code) or 0, "")
 
@@ -185,6 +230,8 @@ def _parent(value: object) -> str | None:
 
 def _dropped(span: Mapping[str, object], name: str, at: At) -> int:
     value = _get(span, name)
-    if value is not None and integer(value) is None:
+    if value is None:
+        return 0
+    if integer(value) is None:
         at.wrong(f"{name} is no number")
     return count(value)

@@ -13,12 +13,14 @@ from operator import not_
 from typing import IO, Any, NamedTuple
 
 from failgraph import semconv
+from failgraph.readers.alone import MARK
 from failgraph.readers.answers import said
 from failgraph.readers.beginnings import are_usual, rows_of, times
 from failgraph.readers.found import BadLines
 from failgraph.readers.protobuf_types import types
-from failgraph.readers.skim import IN_FULL, MARK, Times, Way
+from failgraph.readers.skim import IN_FULL, Way
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
+from failgraph.readers.typed import Times
 from failgraph.readers.wire import MAX_MESSAGE, DamagedError, Field, fields, tags
 
 _FIRST = 0x0A

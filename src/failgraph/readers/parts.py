@@ -75,11 +75,6 @@ def count(value: object) -> int:
     return max(0, integer(value) or 0)
 
 
-def decimal(text: str) -> int:
-    """A time or a count, as `count` gives it, of text: as a rule nothing but digits."""
-    return int(text) if len(text) < 20 and text.isascii() and text.isdigit() else count(text)
-
-
 def fingerprint(resource: object) -> int:
     """A number that is equal for equal resources; of what a resource says nothing else is kept."""
     try:

@@ -39,6 +39,7 @@ class SpanRecord:
     """Equal for spans of one resource; means nothing else."""
     attributes: Mapping[str, Value]
     events: tuple[EventRecord, ...]
+    """In a trace that was put together only those that name the trace of their cause: the others are its failures."""
     dropped: int
     """Events and attributes that the span dropped at its limits."""
     status: str
@@ -74,6 +75,12 @@ class SpanRecord:
         """How long it took; None where it has not ended, or its times say nothing."""
         timed = 0 < self.start_unix_nano <= self.end_unix_nano and not self.is_row and not self.is_of_journal
         return self.end_unix_nano - self.start_unix_nano if timed else None
+
+    def lightened(self) -> SpanRecord:
+        """The same without the events that say no more than the failures made of them."""
+        if not self.events:
+            return self
+        return replace(self, events=tuple(each for each in self.events if semconv.CAUSE_TRACE_ID in each.attributes))
 
     def is_of_process(self, other: SpanRecord) -> bool:
         """Whether both are of one process, as far as can be told: a journal does not know all of a resource."""

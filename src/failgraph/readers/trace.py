@@ -50,9 +50,9 @@ class Trace:
 
 
 def traces_of(
-    spans: Mapping[str, Mapping[str, SpanRecord]], partial: Mapping[str, str] = MappingProxyType({})
+    spans: Mapping[str, dict[str, SpanRecord]], partial: Mapping[str, str] = MappingProxyType({})
 ) -> list[Trace]:
-    """The failure graphs of spans, given by trace id and span id; by start.
+    """The failure graphs of spans, given by trace id and span id; by start. The spans are lightened meanwhile.
 
     `partial` says of a trace why only a part of it is here.
     """
