@@ -19,12 +19,13 @@ class FailureSpanProcessor(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         """Free the entry of the trace where `span` was the last of its hops."""
         here = recorder()
-        if not here.concerns(span):
+        if here.idle():
             return
         with guard("on_end"):
             here.drain()
-            if span.context is not None:
-                here.index.span_ended(span.context, local_root=span.parent is None or span.parent.is_remote)
+            context = span.context
+            if context is not None and context.trace_id in here.index.traces:
+                here.index.span_ended(context, local_root=span.parent is None or span.parent.is_remote)
 
     def shutdown(self) -> None:
         """Record what was deferred."""

@@ -27,8 +27,6 @@ from failgraph.settings import current
 from failgraph.writing import NOTHING, Recorded, choose_span, ended, note, of_trace, write
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan
-
     from failgraph.hops import Hop
 
 _EXIT_S = 2.0
@@ -41,7 +39,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.index = Index()
-        self._traces = self.index.traces
         self.pipelines = placement.Pipelines()
         self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
         self._seq = itertools.count()
@@ -56,11 +53,9 @@ class Recorder:
         """Whether what was deferred should be recorded soon, lest some be refused."""
         return len(self._deferred) >= MAX_WAITING // 2
 
-    def concerns(self, span: ReadableSpan) -> bool:
-        """Whether there is anything to do when `span` ends; asked of every span that does."""
-        if self._deferred.some:
-            return True
-        return bool(self._traces) and span.context is not None and span.context.trace_id in self._traces
+    def idle(self) -> bool:
+        """Whether nothing that failed is known, nor waits; asked whenever a span ends, and cannot fail."""
+        return not self.index.traces and not self._deferred.some
 
     def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False) -> Recorded:
         """Write `failure` with its causes; see the function `record`. With `at_once` it waits for no span to end."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from failgraph.cli.codes import DONE, FINDING
 from failgraph.cli.output import LIST, SHOW, Output, draw, print_lines
@@ -16,6 +18,19 @@ from failgraph.readers.query import Query
 from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
 
 
+@contextmanager
+def _without_passes() -> Iterator[None]:
+    """Without those of the garbage collector over ever more that is kept: up to half of the time of a large file."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_without_passes()
 def list_traces(arguments: argparse.Namespace) -> int:
     """One line for each trace with failures."""
     query = _query_of(arguments)
@@ -23,6 +38,7 @@ def list_traces(arguments: argparse.Namespace) -> int:
     return _print(arguments, source, _chosen(source, query), LIST)
 
 
+@_without_passes()
 def show(arguments: argparse.Namespace) -> int:
     """The failure tree of one trace, or of every one that `list` has."""
     query = _query_of(arguments)
@@ -34,6 +50,7 @@ def show(arguments: argparse.Namespace) -> int:
     )
 
 
+@_without_passes()
 def top(arguments: argparse.Namespace) -> int:
     """Which failures there are most of, and what they cost."""
     query = _query_of(arguments)
