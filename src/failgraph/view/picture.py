@@ -56,7 +56,7 @@ def duration(nano: int | None) -> str:
     """A length of time in the unit that reads best; `?` where it is unknown."""
     if nano is None:
         return "?"
-    sign, size = ("-", -nano) if nano < 0 else ("", nano)
+    sign, size = "-" if nano < -500 else "", abs(nano)  # less is shown as 0
     if size < 1_000_000:
         return f"{sign}{size / 1e3:.0f} µs"
     return f"{sign}{size / 1e6:.1f} ms" if size < 1_000_000_000 else f"{sign}{size / 1e9:.3f} s"
