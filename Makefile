@@ -5,7 +5,7 @@
 # make backends   a real Jaeger, a real Collector and Compose's loader, built from their Go modules into a cache; the tests
 #                 that need them run where they are
 # make gym    real NeMo Gym releases in a cache; likewise
-# make soak   10 million failures in one process, for some hours: memory stays flat (TRACES of ten failures each)
+# make soak   10 million failures in one process, in an hour or two: memory stays flat (TRACES of ten failures each)
 # Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, EDITABLE, PINS and GROUP what is
 # installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in
 # of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
