@@ -210,6 +210,10 @@ def _texts() -> dict[str, bytes]:
         "an escaped id": lines[0] + b"\n" + lines[1].replace(b"0af765", b"\\u0030af765"),
         "not UTF-8": lines[1].replace(b"http://h", b"http://\xff"),
         "not UTF-8 where it is asked for": lines[1].replace(b'"span-', b'"\xff-').replace(b"judge", b"\xe9udge"),
+        "not UTF-8 in a resource": b"\n".join(lines).replace(b'"resource":{', b'"resource":{"x":"\xff",'),
+        "a number without end in a resource": b"\n".join(lines).replace(
+            b'"resource":{', b'"resource":{"x":' + b"9" * 30_000 + b","
+        ),
         "not a number": lines[0].replace(b'"kind":1', b'"kind":NaN'),
         "a key twice": lines[0].replace(b'"kind":1', b'"kind":1,"kind":3'),
         "another spelling": json.dumps(batches).encode() + b"\n" + lines[1],

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
@@ -19,7 +18,7 @@ from failgraph import semconv
 from failgraph.readers.answers import WARNINGS, left_out, replaced_end
 from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
-from failgraph.readers.typed import Part
+from failgraph.readers.typed import Part, resource_of
 
 _MAX_PROCESSES = 256
 _OF_RESOURCE, _OF_SPAN = frozenset({"service.name"}), frozenset({semconv.ROLLOUT_ID, WARNINGS})
@@ -88,7 +87,7 @@ class PartReader:
             if process is None:
                 if len(self._processes) == _MAX_PROCESSES:
                     self._processes.clear()
-                process = self._processes[resource] = _process(json.loads(resource), at)
+                process = self._processes[resource] = _process(resource_of(resource), at)
             yield from _records(spans, process, at)
 
 

@@ -47,14 +47,21 @@ class Types(NamedTuple):
         ]
 
 
+@lru_cache(maxsize=256)
+def resource_of(text: bytes) -> object:
+    """A resource that was found as it is written. Raises ValueError where only reading it shows that it is none."""
+    return json.loads(text)
+
+
 def chosen(written: Iterable[Written], is_wanted: Callable[[bytes], bool]) -> tuple[list[bool], list[Part]]:
-    """Of each span whether it is wanted, and those that are."""
+    """Of each span whether it is wanted, and those that are. Raises ValueError where one, or a resource, is none."""
     flags: list[bool] = []
     found: list[Part] = []
     for resource, texts in written:
         wanted = list(map(is_wanted, texts))
         flags += wanted
         if any(wanted):
+            resource_of(resource)  # may raise here, where the document can still be read another way
             found.append((resource, json.loads(b"[" + b",".join(compress(texts, wanted)) + b"]")))
     return flags, found
 
