@@ -581,6 +581,50 @@ def test_a_request_that_came_early_is_of_its_own_trace(app, exporter):
     assert list(events) == [second]
 
 
+@pytest.mark.parametrize("when", ["while it is streamed", "after it"])
+def test_a_call_within_the_process_stays_in_the_trace(when, app, exporter):
+    """Also once the reply has begun, and with the client that in-process calls all have; the caller's context stays."""
+    tracer, other = app.state.tracer, untraced(None)
+
+    @other.get("/")
+    async def inner():
+        with tracer.start_as_current_span("inside"):
+            return "done"
+
+    async def calling():
+        before = trace.get_current_span()
+        await other({**scope_of_a_call, "headers": []}, receive, send)
+        assert trace.get_current_span() is before
+        with tracer.start_as_current_span("behind"):
+            pass
+
+    async def receive():
+        return {"type": "http.request", "body": b""}
+
+    async def send(message):
+        sent.append(message["type"])
+
+    @app.get("/")
+    async def route(request: fastapi.Request):
+        scope_of_a_call.update({key: request.scope[key] for key in ("type", "asgi", "method", "path", "client")})
+        scope_of_a_call.update(query_string=b"", http_version="1.1", scheme="http", server=("t", 80))
+        if when == "after it":
+            return JSONResponse("done", background=BackgroundTask(calling))
+
+        async def body():
+            await calling()
+            yield b"done"
+
+        return StreamingResponse(body())
+
+    sent, scope_of_a_call = [], {}
+    assert run(app).raised is None
+    assert sent[-1] == "http.response.body"
+    found = {span.name: span.context.trace_id for span in exporter.get_finished_spans()}
+    assert found["inside"] == found["behind"]
+    assert found["inside"] in {s.context.trace_id for s in exporter.get_finished_spans() if s.kind.name == "SERVER"}
+
+
 def test_websockets(app, spans, written):
     """Events on the span, a report on it, and no header anywhere."""
 

@@ -43,6 +43,8 @@ _RARITY = "zqxjvkw_=@<%;-:/.ygbpmfucldhrsnitaoe"
 """From rare to frequent; any other character is rarer."""
 _NEEDLES = _by_rarest({needle for rule in _RULES for needle in rule.needles})
 
+_FOLDED = str.maketrans("\u017f\u0130\u0131", "sii")
+"""What `re.IGNORECASE` takes for an ASCII letter and `lower` does not."""
 _MAX_NAME, _MAX_PLAIN = 64, 1024
 _plain: set[str] = set()
 """Short texts without a secret: names of classes and operations, of which the same few come again and again."""
@@ -72,7 +74,8 @@ def redact(text: str) -> str:
 def _without_secrets(text: str) -> str:
     if text in _plain:
         return text
-    lowered, shown = text.lower(), text
+    shown = text
+    lowered = (text if text.isascii() else text.translate(_FOLDED)).lower()
     found = [needle for rarest, needles in _NEEDLES if rarest in lowered for needle in needles if needle in lowered]
     for rule in _RULES if found else ():
         if not rule.needles.isdisjoint(found):

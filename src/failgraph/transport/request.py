@@ -6,6 +6,7 @@ and handled there. All of it happens beside the application: same exceptions, sa
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -44,12 +45,13 @@ class Request(Hop):
         super().__init__(INVALID_SPAN, inside)
         self._scope = scope
         self._client = scope.get("client")
+        self._task = _task()
         self._births: list[weakref.ref[NgFailureEvent]] = []
         self._error: BaseException | None = None
         self._relayed: set[str] = set()
         self._recovered: BaseException | None = None
         self._told: headers.Told | None = None
-        self.replied = False
+        self.replied = self.ended = False
         self.see(trace.get_current_span())
 
     def see(self, span: Span) -> None:
@@ -67,7 +69,9 @@ class Request(Hop):
 
     def is_before(self, scope: Scope) -> bool:
         """Whether its reply went out before a request on the same connection, of which that is the scope."""
-        return self.replied and self._client is not None and scope.get("client") == self._client
+        same = self._client is not None and scope.get("client") == self._client
+        # A call within this process comes before the reply has ended, or in the same task.
+        return self.ended and same and _task() is not self._task
 
     def saw(self, error: BaseException | None) -> None:
         """An exception passes on its way out, or is being answered; what comes of it shows when the reply starts."""
@@ -217,3 +221,11 @@ def contexts(places: dict[str, Place]) -> dict[str, SpanContext]:
     """Spans of other processes as span contexts."""
     sampled = TraceFlags(TraceFlags.SAMPLED)
     return {key: SpanContext(place.trace_id, place.span_id, True, sampled) for key, place in places.items()}
+
+
+def _task() -> object:
+    """The task of asyncio that runs; None outside of it: other loops start no request in the context of another."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

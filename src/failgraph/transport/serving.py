@@ -33,6 +33,8 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
         if message["type"] == "http.response.start" and not serving.replied:
             with guard("reply"):
                 message = serving.replying(message)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            serving.ended = True  # before it is sent: uvicorn starts the next request meanwhile
         await send(message)
 
     with _Served(scope, request):
