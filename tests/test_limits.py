@@ -7,6 +7,7 @@ import logging
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import SpanLimits
 
 import failgraph
 from failgraph import NgFailureEvent, index, semconv
@@ -165,3 +166,17 @@ def test_what_later_events_push_out_is_named_by_the_reader(make_provider):
     report, losses = decode(ours([span]), span.attributes)
     assert (report.events, report.omitted) == ({}, True)
     assert [(loss.kind, loss.detail) for loss in losses] == [("event_missing", error.event_id)]
+
+
+def test_limits_that_cannot_be_hashed_lose_no_failure(tracer, exporter):
+    """A span class whose limits compare by value, and so have no hash, still gets its failures."""
+
+    class ByValue(SpanLimits):
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, SpanLimits) and vars(self) == vars(other)
+
+    with tracer.start_as_current_span("work") as span:
+        span._limits = ByValue()
+        recorded = failgraph.record(failure())
+    assert recorded.placement == "span"
+    assert [event[semconv.ID] for event in ours(exporter.get_finished_spans())] == [recorded.event_id]

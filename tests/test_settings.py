@@ -233,3 +233,11 @@ def test_the_headers_are_in_no_text_of_the_settings():
     """What is given as a header is a secret: `repr` of the settings does not hold it."""
     settings, _ = from_env({"FAILGRAPH_TEMPO_HEADERS": "x=sesame", "FAILGRAPH_JAEGER_HEADERS": "x=sesame"})
     assert "sesame" not in repr(settings)
+
+
+@pytest.mark.parametrize("value", ["sk1a2b3c4d5e6f7g8h9i0j", "Tr0ub4dor3"])
+def test_a_bad_value_that_may_be_a_key_is_not_shown(value):
+    """Letters and digits of more than 8 characters may be a key that was set under the wrong name."""
+    _, problems = from_env({"FAILGRAPH_LINKS": value})
+    (problem,) = problems
+    assert value not in problem

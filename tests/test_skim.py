@@ -147,6 +147,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "an id that is a number": lambda span: span.update(traceId=7),
     "snake case": lambda span: span.update(trace_id=span.pop("traceId")),
     "a time in snake case": lambda span: span.update(start_time_unix_nano=span.pop("startTimeUnixNano")),
+    "a bad count in snake case": lambda span: span.update(dropped_events_count="many"),
     "a time that is a number": lambda span: span.update(startTimeUnixNano=1_700_000_000_000_000_123),
     "a time that is a fraction": lambda span: span.update(startTimeUnixNano=1.5e18),
     "a time that is text": lambda span: span.update(startTimeUnixNano="1_700"),
@@ -297,3 +298,18 @@ def test_any_damage(alone, tmp_path, monkeypatch):
         path.write_bytes(whole[:at] + middle + whole[at + size :])
         skimmed, full = both(path, monkeypatch)
         assert skimmed == full, path.read_bytes()
+
+
+def test_a_number_that_only_the_second_pass_reads_is_named(tmp_path):
+    """A number of 30,000 digits in a passed-over span of a failing trace is a loss, as it is in any other span."""
+    failing = span(1, None, seen(event("a")))
+    other = span(2, 1, attributes={"size": 1})
+    whole = compact(process(failing, other)).replace(b'"intValue":"1"', b'"intValue":' + b"9" * 30_000)
+    found = read(write_bytes(tmp_path, whole + b"\n" + compact(process(span(3, 1))) + b"\n"))
+    assert [loss.kind for loss in found.losses] == ["bad_line"]
+
+
+def write_bytes(folder: Path, data: bytes) -> Path:
+    path = folder / "traces.jsonl"
+    path.write_bytes(data)
+    return path

@@ -38,7 +38,12 @@ class SpanLimits(NamedTuple):
 def span_limits(span: Span) -> SpanLimits:
     """The limits of `span`, as far as its class shows them."""
     limits = getattr(span, "_limits", None)
-    return _UNKNOWN if limits is None else _limits_of(limits)
+    if limits is None:
+        return _UNKNOWN
+    try:
+        return _limits_of(limits)
+    except TypeError:  # of a class that compares by value
+        return _limits_of.__wrapped__(limits)
 
 
 @functools.lru_cache(maxsize=8)

@@ -11,6 +11,9 @@ ELLIPSIS = "…"
 ID_LENGTH = 128
 """The longest id that a `cause_id` or a `failure_id` can name, in characters."""
 
+_MAX_SHARED, _MAX_SHARED_LENGTH = 1 << 16, 256
+_shared: dict[str, str] = {}
+
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that move, hide, reorder or break text: controls, formats (bidi), surrogates, separators."""
 
@@ -25,6 +28,18 @@ def well_formed(text: str) -> str:
         count("surrogate_escaped")
         return text.encode("utf-8", "backslashreplace").decode()
     return text
+
+
+def shared(text: str) -> str:
+    """`text` as one object with equal ones before it: for names and ids, of which the same come again and again.
+
+    Not by `sys.intern`: there they would stay for the life of the process.
+    """
+    if len(text) > _MAX_SHARED_LENGTH:
+        return text
+    if len(_shared) >= _MAX_SHARED:
+        _shared.clear()
+    return _shared.setdefault(text, text)
 
 
 def cut(text: str, limit: int) -> str:

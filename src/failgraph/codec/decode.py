@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from sys import intern
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -14,7 +13,7 @@ from failgraph.kinds import fits_pattern
 from failgraph.losses import Loss, Losses
 from failgraph.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.salvage import boundary_of, salvage
-from failgraph.text import ID_LENGTH, well_formed
+from failgraph.text import ID_LENGTH, shared, well_formed
 
 _TEXT = {
     "boundary": semconv.BOUNDARY,
@@ -45,7 +44,7 @@ _OTHERS = frozenset(
 )
 _TEXTS = frozenset({*_TEXT.values(), *_FOREIGN_TEXT.values()})
 _KNOWN = _TEXTS | _OTHERS
-_NAMES_SET: dict[frozenset[str], set[str]] = {}
+_NAME_SETS: dict[frozenset[str], set[str]] = {}
 _UNREADABLE = object()
 """Stands for a value of a type that was never written, so that it is named and left out."""
 
@@ -104,7 +103,7 @@ def _share_names(model: BaseModel | None) -> None:
     """
     if model is not None:
         names = model.model_fields_set
-        object.__setattr__(model, "__pydantic_fields_set__", _NAMES_SET.setdefault(frozenset(names), names))
+        object.__setattr__(model, "__pydantic_fields_set__", _NAME_SETS.setdefault(frozenset(names), names))
 
 
 def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
@@ -125,7 +124,7 @@ def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
 
 def _text(attributes: Mapping[str, object], key: str) -> str | None:
     text = read_text(attributes, key)
-    return intern(text) if text is not None and key in semconv.REPEATED else text
+    return shared(text) if text is not None and key in semconv.REPEATED else text
 
 
 def _number(attributes: Mapping[str, object], key: str) -> Any:

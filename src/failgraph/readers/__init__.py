@@ -118,6 +118,7 @@ def journal_parts(journal: str | os.PathLike[str] | None) -> Iterator[list[Part]
 def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Reading:
     """What several parts hold together, as `read` gives it for one. Raises SourceError where none holds a trace."""
     losses: list[Loss] = []
+    again: list[Loss] = []
     every = _Every()
     # In the order in which they appear, so that one source always gives one result.
     kept: dict[str, dict[str, SpanRecord]] = {}
@@ -139,9 +140,12 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     for number, ((name, file), skimmer) in enumerate(zip(parts, skimmers, strict=True) if kept else ()):
         told, way = _share(progress, len(parts) + number, 2 * len(parts)), skimmer.second(kept)
         with contextlib.suppress(SourceError):  # told of in the first pass
-            for span in _spans(file, name, [], told, Found(), way):
+            for span in _spans(file, name, again, told, Found(), way):
                 if span.trace_id in kept:
                     _keep(kept[span.trace_id], span, losses)
+    if all(found.all_named for found in founds):
+        # What can be passed over need not be readable.
+        losses.extend(loss for loss in again if loss not in losses)
     losses.extend(Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id])
     losses.extend(loss for found in founds for loss in found.lost(besides=kept))
     partial = {trace_id: words for found in founds for trace_id, words in found.partial.items()}

@@ -38,6 +38,11 @@ class Found:
     refusals: list[str] = field(default_factory=list)
     """What the backend says went wrong."""
 
+    @property
+    def all_named(self) -> bool:
+        """Whether each broken part was named."""
+        return self.bad <= _MAX_BAD_LINES
+
     def refuse(self, words: str) -> None:
         """The backend says that something went wrong."""
         if len(self.refusals) < MAX_REFUSALS:

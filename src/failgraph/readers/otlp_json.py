@@ -11,7 +11,6 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from sys import intern
 from typing import NamedTuple
 
 from failgraph import semconv
@@ -19,6 +18,7 @@ from failgraph.readers.answers import WARNINGS, left_out, replaced_end
 from failgraph.readers.parts import At, array, count, fingerprint, integer
 from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
 from failgraph.readers.typed import Part, resource_of
+from failgraph.text import shared
 
 _MAX_PROCESSES = 256
 _OF_RESOURCE, _OF_SPAN = frozenset({"service.name"}), frozenset({semconv.ROLLOUT_ID, WARNINGS})
@@ -115,10 +115,10 @@ def _span(span: Mapping[str, object], trace_id: str | None, process: _Process, a
     if why is not None:
         at.bad.found.partial.setdefault(trace_id, why)
     return SpanRecord(
-        trace_id=intern(trace_id),
+        trace_id=shared(trace_id),
         span_id=span_id,
         parent_span_id=_parent(_get(span, "parentSpanId")),
-        name=intern(at.text(span.get("name"), "the name of a span")),
+        name=shared(at.text(span.get("name"), "the name of a span")),
         kind=_kind(span.get("kind"), at),
         start_unix_nano=count(_get(span, "startTimeUnixNano")),
         end_unix_nano=count(_get(span, "endTimeUnixNano")) if replaced is None else replaced,
@@ -156,7 +156,7 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
             # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
             key = semconv.NAMES.get(key, key)
             if isinstance(value, str):
-                value = array(value) if semconv.is_array(key) else intern(value) if key in semconv.REPEATED else value
+                value = array(value) if semconv.is_array(key) else shared(value) if key in semconv.REPEATED else value
             found[key] = value
     return found
 

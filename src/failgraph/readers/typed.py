@@ -113,6 +113,8 @@ def types() -> Types | None:
             ("status", anything, None),
             ("dropped_events", count, field(name="droppedEventsCount", default=0)),
             ("dropped_attributes", count, field(name="droppedAttributesCount", default=0)),
+            ("dropped_events_count", count, 0),
+            ("dropped_attributes_count", count, 0),
         ],
         gc=False,
     )

@@ -53,13 +53,14 @@ _SHORT_TOKEN = 8
 """A peer token of fewer characters may be part of any word."""
 _MARK = mark("").removesuffix("]")
 HIDDEN = mark("hidden")
-"""Stands for a text that the user's own rules could not be applied to."""
+"""Stands for a text that the rules could not be applied to."""
 
 
 def redact(text: str) -> str:
     """`text` with each secret replaced by a fixed marker that says its kind, so that equal texts stay equal.
 
-    Applied twice it changes nothing more. Never raises: where a rule of the user's own fails, the whole text is hidden.
+    Applied twice it changes nothing more. Never raises: where a rule of the user's own fails, or the stack has no room
+    left for one, the whole text is hidden.
     """
     settings = current()
     if not settings.redact or not text:
@@ -68,7 +69,10 @@ def redact(text: str) -> str:
         return HIDDEN
     if settings.peer_token is not None and len(settings.peer_token) >= _SHORT_TOKEN:
         text = text.replace(settings.peer_token, mark("peer_token"))
-    return _with_own_rules(_without_secrets(text), settings)
+    try:
+        return _with_own_rules(_without_secrets(text), settings)
+    except RecursionError:
+        return HIDDEN
 
 
 def _without_secrets(text: str) -> str:

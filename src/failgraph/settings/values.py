@@ -15,7 +15,8 @@ Default = TypeVar("Default", str, None)
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~\t]*[!-~])?|")
-_PLAIN = re.compile(r"[^\s=:@%&→：]{1,24}")
+_PLAIN = re.compile(r"[^\s=:@%&→：]{1,8}|[A-Za-z_.-]{1,24}|[0-9./-]{1,24}")
+"""What is shown of a value that cannot be used: longer ones of letters and digits may be keys."""
 _QUOTED = re.compile(r"""'.*'|".*\"""")
 
 

@@ -127,7 +127,7 @@ class Request(Hop):
                 recorder().record_escaping(error, self, self.span)
             error = None
         self._error = self._recovered = None
-        self._scope = {}
+        self._scope, self._task = {}, None
         super().close(error, failed=failed, unfinished=unfinished)
 
     def _settle(self) -> None:
