@@ -9,6 +9,8 @@ Inside a user's program, around a failure, nothing is raised at all.
 
 from __future__ import annotations
 
+__all__ = ["ConfigError", "FailgraphError", "SourceError"]
+
 
 class FailgraphError(Exception):
     """Base of all errors that failgraph raises."""

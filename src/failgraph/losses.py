@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+__all__ = ["HIDDEN", "MEANING", "Loss", "LossKind", "Losses"]
+
 LossKind = Literal[
     "text_cut",
     "attribute_missing",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from failgraph.recorder import Recorder
     from failgraph.records import FailureEvent, FailureReport
 
+__all__ = ["Failures", "failures"]
+
 
 class Failures:
     """The failures recorded so far, each once, in the order in which they were recorded; deferred ones too."""

@@ -31,14 +31,15 @@ def attach(way: str, *, provider: Any = None, look: bool = True) -> None:
     if settings.enabled is False:
         logger.debug("failgraph: not attached (%s): FAILGRAPH_ENABLED=false", way)
         return
+    # The lock is held for the flag alone: hooks and log handlers run foreign code, which may import and so come back.
     with _lock:
         first, _attached = not _attached, True
-        if first:
-            logger.info("failgraph: attached (%s)", way)
-            for module in hooks.TARGETS:
-                startup.when_imported(module, hooks.put_on)
-        else:
-            logger.debug("failgraph: already attached (%s)", way)
+    if first:
+        logger.info("failgraph: attached (%s)", way)
+        for module in hooks.TARGETS:
+            startup.when_imported(module, hooks.put_on)
+    else:
+        logger.debug("failgraph: already attached (%s)", way)
     if provider is not None:
         reach(provider, f"the given {name_of(provider)}")
     if first and look:
@@ -49,8 +50,8 @@ def attach(way: str, *, provider: Any = None, look: bool = True) -> None:
 def detach() -> None:
     """Take off what `attach` put on, and nothing else; a processor stays in its provider, where it does nothing."""
     global _attached
+    startup.forget()
+    hooks.take_off()
     with _lock:
-        startup.forget()
-        hooks.take_off()
         _attached = False
     logger.info("failgraph: detached")

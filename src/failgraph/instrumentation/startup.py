@@ -64,13 +64,33 @@ def start() -> None:
 
 
 def when_imported(module: str, call: Callable[[str], None]) -> None:
-    """Call `call` with the name of `module` once that is loaded: now, or right after its first import."""
-    spec = getattr(sys.modules.get(module), "__spec__", None)
+    """Call `call` with the name of `module` once that is loaded: now, or right after its first import.
+
+    A module that waits to be loaded lazily (`importlib.util.LazyLoader`) is left waiting.
+    """
+    spec = _spec_of(sys.modules.get(module))
     _finder.after[module] = call  # also after a reload
-    if module in _finder.loaded or (spec is not None and not getattr(spec, "_initializing", False)):
-        call(module)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+    if spec is not None and _is_lazy(sys.modules.get(module)):
+        if not isinstance(spec.loader, _Loader):
+            spec.loader = _Loader(spec.loader, _finder)  # type: ignore[assignment]
+    elif module in _finder.loaded or (spec is not None and not getattr(spec, "_initializing", False)):
+        call(module)
+
+
+def _spec_of(module: object) -> ModuleSpec | None:
+    """Return the spec of `module`, or None. Never through `getattr`, which loads a lazy module."""
+    try:
+        return object.__getattribute__(module, "__dict__").get("__spec__")  # type: ignore[no-any-return]
+    except AttributeError:  # programs put objects of any kind into `sys.modules`
+        return None
+
+
+def _is_lazy(module: object) -> bool:
+    """Return True if `module` waits for its first use to be loaded."""
+    lazy = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
+    return lazy is not None and issubclass(type(module), lazy)
 
 
 def forget() -> None:
@@ -112,6 +132,8 @@ class _Loader:
         self._finder = finder
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # a copy of this object has no attributes yet
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
