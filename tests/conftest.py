@@ -14,9 +14,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import failgraph
-from failgraph import diagnostics, recorder as recorder_module, redaction, settings
+from failgraph import diagnostics, redaction, settings
 from failgraph.context import current_hop
 from failgraph.readers import Reading, read
+from failgraph.recording import recorder as recorder_module
 
 
 @pytest.fixture(autouse=True)

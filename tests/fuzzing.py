@@ -32,7 +32,7 @@ from failgraph import FailureReport
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING
 from failgraph.readers import Reading, read_parts
-from failgraph.readers.query import Query
+from failgraph.traces.query import Query
 from failgraph.transport import headers
 from failgraph.view import (
     list_line,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from failgraph import semconv
-from failgraph.cli import codes
+from failgraph.cli import exit_codes as codes
 from failgraph.losses import HIDDEN, MEANING
 from failgraph.settings import names as settings
 

@@ -20,7 +20,7 @@ from opentelemetry.trace import SpanKind, Tracer
 import failgraph
 from failgraph import FailureEvent, FailureReport, NgFailureEvent
 from failgraph.instrumentation import attach as attaching
-from failgraph.recorder import recorder
+from failgraph.recording.recorder import recorder
 
 FAILURES = 10
 """Of a trace."""

@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
 
-from failgraph.backends import body, client as client_module
+from failgraph.backends import client as client_module, response_body as body
 from failgraph.backends.address import HEADERS, URLS
 from failgraph.backends.client import Answer, Client, Limits
 from failgraph.backends.refusals import Place

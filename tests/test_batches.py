@@ -17,9 +17,9 @@ from opentelemetry.trace import Status, StatusCode
 
 import failgraph
 from failgraph import FailureBoundary, NgFailureEvent
+from failgraph.failure.records import FailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.readers import read, spans
-from failgraph.records import FailureEvent
 from real_backends import collector, jaeger, needed, post
 
 pytestmark = needed("collector", "jaeger")

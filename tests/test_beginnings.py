@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
-from failgraph.readers.beginnings import are_usual, rows_of, times
+from failgraph.readers.skimming.protobuf_heads import are_usual, rows_of, times
 
 COUNT = 20
 

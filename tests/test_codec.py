@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from failgraph import FailureBoundary, FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
 from failgraph.codec import Limits, Seen, Span, decode, decode_event, encode_event, encode_report, report_attributes
-from failgraph.kinds import REGISTERED, fits_pattern
+from failgraph.failure.kinds import REGISTERED, fits_pattern
 from failgraph.losses import MEANING
 
 P = "nemo.gym.failure."

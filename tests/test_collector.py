@@ -21,8 +21,8 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from dialects import DIALECTS, merged
 from failgraph import FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
 from failgraph.codec import encode_report
+from failgraph.failure.records import SdkErrorDetails
 from failgraph.readers import read
-from failgraph.records import SdkErrorDetails
 from failgraph.semconv import EVENT_NAME
 from real_backends import Collector, Jaeger, collector, jaeger, needed
 from sdk_spans import sdk_spans

@@ -308,7 +308,7 @@ def test_a_chain_through_many_traces_is_bounded(reading):
 
 def test_deep_nests_with_many_failures_are_bounded(reading, monkeypatch):
     """Past a bound only the innermost hops list what they did not report."""
-    from failgraph.readers import hops
+    from failgraph.traces import hops
 
     monkeypatch.setattr(hops, "_MAX_UNREPORTED", 1000)
     nest = [span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER, start=n) for n in range(1, 301)]

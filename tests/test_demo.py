@@ -433,7 +433,7 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
     """A process may end while its exporter still tries: what is noted holds from before the try until it has worked."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-    from failgraph.demo.child import _Noting
+    from failgraph.demo.server import _Noting
 
     note = tmp_path / "model.refused"
     seen = []

@@ -16,9 +16,9 @@ import pytest
 from failgraph import FailureReport
 from failgraph.doctor import checks
 from failgraph.doctor.difference import of_reports
-from failgraph.doctor.marked import marked
+from failgraph.doctor.sample_graph import marked
 from failgraph.errors import SourceError
-from failgraph.exporting import target
+from failgraph.otlp import target
 from failgraph.readers import Reading, read_parts
 from failgraph.settings import current
 from failgraph.settings.names import NAMES
@@ -121,7 +121,7 @@ def test_texts_that_a_backend_cut_are_named_with_their_sizes(environ):
         return reading
 
     with Receiver() as receiver, pytest.MonkeyPatch.context() as patched:
-        patched.setattr("failgraph.doctor.sending.ASK_S", 0)
+        patched.setattr("failgraph.doctor.round_trip.ASK_S", 0)
         seen = list(checks(environ(**sends_to(receiver)), "it", cut))
     (said,) = found(seen, "round trip", "problem")
     assert said.startswith("lost between the exporter and it: failure_reason of model provider_unavailable: ")
@@ -141,7 +141,7 @@ def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
 
 def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
     """Where the trace does not arrive, or the backend cannot be asked, that is the problem."""
-    monkeypatch.setattr("failgraph.doctor.sending.ASK_S", 0)
+    monkeypatch.setattr("failgraph.doctor.round_trip.ASK_S", 0)
 
     def down(_):
         raise SourceError("it is down")
@@ -200,7 +200,7 @@ def test_left_out_by_name_it_is_not_attached(environ, names):
 
 def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
     """Most virtual environments do not look into the user's own site-packages."""
-    from failgraph.doctor.attached import _start_up_file
+    from failgraph.doctor.attachment import _start_up_file
 
     (tmp_path / "failgraph.pth").touch()
     monkeypatch.setattr(sysconfig, "get_path", lambda _: "/none")

@@ -20,12 +20,12 @@ import opentelemetry.sdk.environment_variables
 import pytest
 
 from failgraph.cli import main
-from failgraph.doctor.configured import configured
+from failgraph.doctor.configuration import configured
 from failgraph.doctor.difference import of_traces
 from failgraph.doctor.endpoint import endpoint
-from failgraph.doctor.marked import marked
+from failgraph.doctor.sample_graph import marked
 from failgraph.errors import ConfigError
-from failgraph.exporting import ENDPOINTS, HEADERS, PROTOCOLS, in_its_words, target
+from failgraph.otlp import ENDPOINTS, HEADERS, PROTOCOLS, in_its_words, target
 from failgraph.settings import from_env
 from failgraph.settings.names import NAMES
 from http_stand_in import Reply, serving

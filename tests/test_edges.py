@@ -17,9 +17,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 import failgraph
-from failgraph import FailureEvent, NgFailureEvent, diagnostics, hoplog, index, placement, semconv
+from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
 from failgraph.context import current_hop
-from failgraph.recorder import recorder, watching
+from failgraph.recording import hop_log as hoplog, index, sdk_spans as placement
+from failgraph.recording.recorder import recorder, watching
 
 
 def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:

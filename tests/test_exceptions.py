@@ -34,7 +34,7 @@ from failgraph import (
     sdk_error_details,
     stats,
 )
-from failgraph.ids import new_event_id
+from failgraph.failure.ids import new_event_id
 
 law = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A law holds on a slow machine too."""

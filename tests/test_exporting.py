@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from failgraph.errors import ConfigError
-from failgraph.exporting import GRPC, HTTP, exporter, target
+from failgraph.otlp import GRPC, HTTP, exporter, target
 
 GENERAL, TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"

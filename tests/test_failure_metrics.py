@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from failgraph.kinds import OTHER
+from failgraph.failure.kinds import OTHER
 from failgraph.readers import Trace, read, spans
 from failgraph.semconv import BOUNDARY, ERROR_TYPE, EVENT_NAME, ID, REMOTE, REPORT_ID, REPORT_ROOT_KIND
 from real_backends import free_ports, needed

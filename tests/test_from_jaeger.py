@@ -13,8 +13,8 @@ from failgraph.backends import address_of, client as client_module, jaeger as ja
 from failgraph.backends.client import Limits
 from failgraph.cli import main
 from failgraph.codec.encode import Span
-from failgraph.readers.query import Query
 from failgraph.settings import Settings
+from failgraph.traces.query import Query
 from http_stand_in import Reply, serving
 from later_jaeger_stand_in import PAGE, later_jaeger_stand_in
 from otlp_file import SECOND, T0, TRACE, event, failure_span, process, reported, seen, span, write
@@ -337,7 +337,7 @@ def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
 
 def test_a_disk_without_room_is_said(run, monkeypatch):
     """The traces are kept in temporary files."""
-    from failgraph.backends import kept
+    from failgraph.backends import spool as kept
 
     def full(*_: object, **__: object):
         raise OSError(28, "No space left on device")

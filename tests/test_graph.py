@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failgraph import graph
+from failgraph.failure import cause_graph as graph
 
 IDS = "abcdefgh"
 CAUSES = st.dictionaries(st.sampled_from(IDS), st.none() | st.sampled_from(IDS))

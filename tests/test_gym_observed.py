@@ -14,10 +14,10 @@ import pytest
 import failgraph
 from failgraph import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym import bodies, observing, retries, rollouts, table
-from failgraph.instrumentation.gym.naming import rollout_id_of
-from failgraph.instrumentation.target import Target
-from failgraph.recorder import recorder
+from failgraph.instrumentation.gym import error_bodies as bodies, observing, retries, rollouts, vocabulary as table
+from failgraph.instrumentation.gym.rollout_names import rollout_id_of
+from failgraph.instrumentation.hook_target import Target
+from failgraph.recording.recorder import recorder
 
 ZOO = {
     "elsewhere": {"resources_servers": {"other": {"host": "10.0.0.7", "port": 1}}},

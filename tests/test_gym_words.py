@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from failgraph.gym.bodies import MAX_HOPS, Caller, unnested
-from failgraph.gym.classes import CLASSES, is_known, meaning_of
-from failgraph.gym.quoting import without_inputs
-from failgraph.gym.rollout import attempt_id, rollout_id
-from failgraph.kinds import fits_pattern
-from failgraph.readers.outcomes import outcome_of
+from failgraph.failure.kinds import fits_pattern
+from failgraph.gym_formats.error_bodies import MAX_HOPS, Caller, unnested
+from failgraph.gym_formats.failure_classes import CLASSES, is_known, meaning_of
+from failgraph.gym_formats.outcomes import outcome_of
+from failgraph.gym_formats.rollout_ids import attempt_id, rollout_id
+from failgraph.gym_formats.validation_errors import without_inputs
 from gym_rows import hop
 
 

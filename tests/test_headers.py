@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
 
 from failgraph import FailureBoundary, FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
-from failgraph.kinds import REGISTERED
+from failgraph.failure.kinds import REGISTERED
 from failgraph.redaction import redacted
 from failgraph.transport.headers import (
     REPORT,

@@ -12,8 +12,9 @@ import pytest
 from opentelemetry.trace import Status, StatusCode
 
 import failgraph
-from failgraph import FailureReport, NgFailureEvent, hoplog, index, semconv
+from failgraph import FailureReport, NgFailureEvent, semconv
 from failgraph.codec import decode
+from failgraph.recording import hop_log as hoplog, index
 
 
 def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:

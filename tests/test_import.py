@@ -20,7 +20,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
 
 from failgraph.cli import main
-from failgraph.importing.running import run
+from failgraph.export.exporting import run
 from failgraph.readers import read, spans
 from failgraph.view import show_row
 from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, at, lines, scored

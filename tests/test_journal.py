@@ -19,10 +19,11 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind
 
 import failgraph
-from failgraph import NgFailureEvent, writing
+from failgraph import NgFailureEvent
 from failgraph.journal import files as journal_files
 from failgraph.journal.lines import line_of, packed
-from failgraph.recorder import recorder
+from failgraph.recording import writer as writing
+from failgraph.recording.recorder import recorder
 from failgraph.settings import current
 from journals import event, files, ids, lines
 

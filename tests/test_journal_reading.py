@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from failgraph.cli import main
 from failgraph.journal.lines import Line, packed, packed_note
 from failgraph.readers import Trace, read, spans
-from failgraph.view.rows import show_row
+from failgraph.view.json_rows import show_row
 from journals import event
 from otlp_file import CLIENT, SERVER, T0, TRACE, failure_span, process, raw_event, reported, seen, span, write
 

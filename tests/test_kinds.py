@@ -11,7 +11,8 @@ import socket
 
 import pytest
 
-from failgraph import kinds, stats
+from failgraph import stats
+from failgraph.failure import kinds
 
 REGISTERED = [
     "transport_unreachable",

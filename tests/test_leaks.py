@@ -18,7 +18,7 @@ from failgraph import FailureEvent, NgFailureEvent, hop, record
 from failgraph.backends.refusals import Place
 from failgraph.cli import main
 from failgraph.instrumentation import attach as attaching
-from failgraph.readers.answers import said
+from failgraph.readers.api_responses import said
 from failgraph.transport import headers
 from gym_rows import FAILING, lines
 from redaction_corpus import SECRETS, Secret
@@ -98,7 +98,7 @@ def replies(tracer, case: Secret) -> None:
             "failure_id": "p",
         }
     )
-    from failgraph.recorder import recorder
+    from failgraph.recording.recorder import recorder
 
     report = headers.decode(value)
     assert report is not None

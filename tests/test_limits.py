@@ -10,8 +10,9 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import SpanLimits
 
 import failgraph
-from failgraph import NgFailureEvent, index, semconv
+from failgraph import NgFailureEvent, semconv
 from failgraph.codec import decode, decode_event
+from failgraph.recording import index
 
 TIGHT = {"max_events": 4, "max_attributes": 8, "max_event_attributes": 8, "max_span_attributes": 8}
 

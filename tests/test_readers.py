@@ -18,7 +18,7 @@ from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.losses import Loss
 from failgraph.readers import Trace, read, spans
-from failgraph.readers.trace import HopRecord
+from failgraph.traces.graphs import HopRecord
 from failgraph.view import list_row, show_row
 from otlp_file import (
     CLIENT,

@@ -19,8 +19,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 import failgraph
-from failgraph import NgFailureEvent, index, semconv
-from failgraph.recorder import recorder
+from failgraph import NgFailureEvent, semconv
+from failgraph.recording import index
+from failgraph.recording.recorder import recorder
 
 
 def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:

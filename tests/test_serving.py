@@ -20,10 +20,10 @@ import failgraph
 from asgi import ASKING, run
 from failgraph import FailureEvent, FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
+from failgraph.transport.asgi import FailureMiddleware
 from failgraph.transport.headers import decode, encode
+from failgraph.transport.replies import take
 from failgraph.transport.request import KEY
-from failgraph.transport.serving import FailureMiddleware
-from failgraph.transport.taking import take
 
 fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
 from fastapi.responses import JSONResponse, StreamingResponse  # noqa: E402

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from failgraph import semconv
-from failgraph.records import FailureBoundary, ModelFailureDetails, SandboxFailureDetails
+from failgraph.failure.records import FailureBoundary, ModelFailureDetails, SandboxFailureDetails
 from failgraph.view.pages import GRAFANA_SOURCE
 from shipped import CONFIG
 

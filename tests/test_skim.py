@@ -15,7 +15,8 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from failgraph.errors import SourceError
-from failgraph.readers import lines, read, skim
+from failgraph.readers import lines, read
+from failgraph.readers.skimming import skimmer as skim
 from otlp_file import event, failure_span, process, reported, seen, span, write
 
 pytest.importorskip("msgspec", reason="without it nothing is skimmed")

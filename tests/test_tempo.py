@@ -12,7 +12,7 @@ pytest.importorskip("httpx", reason="backends are asked with httpx, which this s
 from failgraph import FailureBoundary
 from failgraph.backends.tempo import traceql
 from failgraph.readers import read
-from failgraph.readers.query import Query
+from failgraph.traces.query import Query
 from http_stand_in import Reply, serving
 from otlp_file import SECOND, T0, TRACE, event, failure_span, process, seen, span, write
 from recent import NOW, failing, ids, moved, runner

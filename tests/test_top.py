@@ -8,7 +8,7 @@ import pytest
 
 from failgraph.cli import main
 from failgraph.readers import read
-from failgraph.readers.query import Query
+from failgraph.traces.query import Query
 from failgraph.view import plain, top_lines, top_rows
 from otlp_file import SECOND, SERVER, TRACE, event, process, reported, seen, span, write
 

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from importlib.metadata import version
 
     from failgraph.diagnostics import stats as stats
-    from failgraph.exceptions import (
+    from failgraph.exceptions.failure_exception import (
         NgFailureEvent as NgFailureEvent,
         sdk_error_details as sdk_error_details,
     )
-    from failgraph.hops import current_report as current_report, hop as hop
-    from failgraph.processor import FailureSpanProcessor as FailureSpanProcessor
-    from failgraph.recorder import flush as flush, record as record, report_for_trace as report_for_trace
-    from failgraph.records import (
+    from failgraph.exceptions.reports import (
+        failure_report_for as failure_report_for,
+        find_boundary_failure as find_boundary_failure,
+        rebuild_failure as rebuild_failure,
+    )
+    from failgraph.failure.records import (
         EpisodeFailure as EpisodeFailure,
         FailureBoundary as FailureBoundary,
         FailureDetails as FailureDetails,
@@ -30,43 +32,41 @@ if TYPE_CHECKING:
         SdkErrorDetails as SdkErrorDetails,
         validate_failure_event_map as validate_failure_event_map,
     )
-    from failgraph.reports import (
-        failure_report_for as failure_report_for,
-        find_boundary_failure as find_boundary_failure,
-        rebuild_failure as rebuild_failure,
-    )
-    from failgraph.transport.serving import FailureMiddleware as FailureMiddleware
-    from failgraph.transport.taking import raise_for_failure as raise_for_failure
-    from failgraph.writing import Recorded as Recorded
+    from failgraph.recording.hops import current_report as current_report, hop as hop
+    from failgraph.recording.processor import FailureSpanProcessor as FailureSpanProcessor
+    from failgraph.recording.recorder import flush as flush, record as record, report_for_trace as report_for_trace
+    from failgraph.recording.writer import Recorded as Recorded
+    from failgraph.transport.asgi import FailureMiddleware as FailureMiddleware
+    from failgraph.transport.replies import raise_for_failure as raise_for_failure
 
     __version__ = version("failgraph")
 
 _HOME = {
-    "EpisodeFailure": "records",
-    "FailureBoundary": "records",
-    "FailureDetails": "records",
-    "FailureEvent": "records",
-    "FailureMiddleware": "transport.serving",
-    "FailureReport": "records",
-    "FailureSpanProcessor": "processor",
-    "FailureStage": "records",
-    "ModelFailureDetails": "records",
-    "NgFailureEvent": "exceptions",
-    "Recorded": "writing",
-    "SandboxFailureDetails": "records",
-    "SdkErrorDetails": "records",
-    "current_report": "hops",
-    "failure_report_for": "reports",
-    "find_boundary_failure": "reports",
-    "flush": "recorder",
-    "hop": "hops",
-    "raise_for_failure": "transport.taking",
-    "rebuild_failure": "reports",
-    "record": "recorder",
-    "report_for_trace": "recorder",
-    "sdk_error_details": "exceptions",
+    "EpisodeFailure": "failure.records",
+    "FailureBoundary": "failure.records",
+    "FailureDetails": "failure.records",
+    "FailureEvent": "failure.records",
+    "FailureMiddleware": "transport.asgi",
+    "FailureReport": "failure.records",
+    "FailureSpanProcessor": "recording.processor",
+    "FailureStage": "failure.records",
+    "ModelFailureDetails": "failure.records",
+    "NgFailureEvent": "exceptions.failure_exception",
+    "Recorded": "recording.writer",
+    "SandboxFailureDetails": "failure.records",
+    "SdkErrorDetails": "failure.records",
+    "current_report": "recording.hops",
+    "failure_report_for": "exceptions.reports",
+    "find_boundary_failure": "exceptions.reports",
+    "flush": "recording.recorder",
+    "hop": "recording.hops",
+    "raise_for_failure": "transport.replies",
+    "rebuild_failure": "exceptions.reports",
+    "record": "recording.recorder",
+    "report_for_trace": "recording.recorder",
+    "sdk_error_details": "exceptions.failure_exception",
     "stats": "diagnostics",
-    "validate_failure_event_map": "records",
+    "validate_failure_event_map": "failure.records",
 }
 
 __all__ = sorted(_HOME)

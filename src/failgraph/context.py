@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opentelemetry import trace
 
-from failgraph.boundary import FailureBoundary
+from failgraph.failure.boundary import FailureBoundary
 
 if TYPE_CHECKING:
-    from failgraph.hops import Hop
+    from failgraph.recording.hops import Hop
 
 current_hop: ContextVar[Hop | None] = ContextVar("failgraph_hop", default=None)
 """The innermost hop that this code runs in."""

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from failgraph.recorder import Recorder
-    from failgraph.records import FailureEvent, FailureReport
+    from failgraph.failure.records import FailureEvent, FailureReport
+    from failgraph.recording.recorder import Recorder
 
 __all__ = ["Failures", "failures"]
 
@@ -56,8 +56,8 @@ class Failures:
 
     def report(self) -> FailureReport:
         """All of them as one report, without an own failure."""
-        from failgraph.records import FailureReport
-        from failgraph.reports import closed
+        from failgraph.exceptions.reports import closed
+        from failgraph.failure.records import FailureReport
 
         return FailureReport(events=closed(self._all()))
 
@@ -86,7 +86,7 @@ class Failures:
 @pytest.fixture
 def failures() -> Iterator[Failures]:
     """The failures that are recorded while the test runs, from whichever thread, task or hop, traced or not."""
-    from failgraph.recorder import recorder, watching
+    from failgraph.recording.recorder import recorder, watching
 
     recorder().drain()
     found = Failures(recorder())

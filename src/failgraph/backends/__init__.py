@@ -13,17 +13,17 @@ from dataclasses import replace
 
 from failgraph.backends.address import URLS, Address, address_of
 from failgraph.backends.connect import connected
-from failgraph.backends.elsewhere import causes_elsewhere, only
 from failgraph.backends.jaeger import Jaeger
-from failgraph.backends.kept import Kept
 from failgraph.backends.refusals import Place
+from failgraph.backends.remote_causes import causes_elsewhere, only
+from failgraph.backends.spool import Kept
 from failgraph.backends.tempo import Tempo
 from failgraph.backends.windows import Found
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
 from failgraph.readers import Part, Reading, read_parts
-from failgraph.readers.query import Query
 from failgraph.settings import Settings
+from failgraph.traces.query import Query
 
 __all__ = ["Address", "Told", "address_of", "read_backend"]
 

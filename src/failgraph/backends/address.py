@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from failgraph.errors import SourceError
-from failgraph.readers.answers import said
+from failgraph.readers.api_responses import said
 from failgraph.settings import Settings
 from failgraph.settings.names import JAEGER_HEADERS, JAEGER_URL, TEMPO_HEADERS, TEMPO_URL
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from failgraph.backends import body, refusals
+from failgraph.backends import refusals, response_body as body
 from failgraph.backends.address import is_loopback
 from failgraph.backends.refusals import HEAD, Place
 from failgraph.errors import SourceError

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from failgraph import semconv
 from failgraph.backends import refusals
-from failgraph.backends.absent import is_empty
 from failgraph.backends.client import Answer, Client
+from failgraph.backends.empty_responses import is_empty
 from failgraph.backends.refusals import TooLargeError
 from failgraph.backends.windows import Found, Page, length, newest
-from failgraph.boundary import FailureBoundary
-from failgraph.readers.parts import count
-from failgraph.readers.query import Query
+from failgraph.failure.boundary import FailureBoundary
+from failgraph.readers.json_parts import count
+from failgraph.traces.query import Query
 
 _PAGE = 50
 """Traces in an answer: v1 gives each of them as a whole."""

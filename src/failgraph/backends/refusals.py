@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from failgraph.backends.address import shown
 from failgraph.errors import SourceError
-from failgraph.readers.answers import answers, said
+from failgraph.readers.api_responses import answers, said
 from failgraph.redaction import redact
 from failgraph.redaction.rule import mark
 

@@ -7,13 +7,13 @@ import re
 
 from failgraph import semconv
 from failgraph.backends import refusals
-from failgraph.backends.absent import is_empty
 from failgraph.backends.client import PROTOBUF, Answer, Client
+from failgraph.backends.empty_responses import is_empty
 from failgraph.backends.windows import Found, Page, newest
+from failgraph.readers.json_parts import count
 from failgraph.readers.otlp_protobuf import looks_like_protobuf
-from failgraph.readers.parts import count
-from failgraph.readers.query import Query
 from failgraph.text import well_formed
+from failgraph.traces.query import Query
 
 _PAGE = 100
 _SECOND = 1_000_000_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
-from failgraph.cli.codes import DONE, NO_SOURCE, WRONG_USE
+from failgraph.cli.exit_codes import DONE, NO_SOURCE, WRONG_USE
+from failgraph.cli.messages import drop_stdout, harmless, say, without_secrets
 from failgraph.cli.parser import parser
-from failgraph.cli.saying import drop_stdout, harmless, say, without_secrets
 from failgraph.errors import ConfigError, SourceError
 
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load

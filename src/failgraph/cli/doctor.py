@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from failgraph.backends import address_of, read_backend
-from failgraph.cli.codes import DONE, FINDING
+from failgraph.cli.exit_codes import DONE, FINDING
 from failgraph.cli.output import print_lines
 from failgraph.cli.source import called
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
-from failgraph.readers.query import Query
+from failgraph.redaction.display import shown
 from failgraph.settings import current
-from failgraph.view.neutral import shown
+from failgraph.traces.query import Query
 from failgraph.view.picture import Line, Part
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 import re
 import time
 
-from failgraph.boundary import FailureBoundary
+from failgraph.failure.boundary import FailureBoundary
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _EARLIEST = 1_000_000_000

@@ -7,20 +7,20 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from failgraph.cli.codes import DONE, NO_SOURCE
+from failgraph.cli.exit_codes import DONE, NO_SOURCE
+from failgraph.cli.messages import harmless, say
 from failgraph.cli.output import progress
-from failgraph.cli.saying import harmless, say
 from failgraph.view import neutral
 
 if TYPE_CHECKING:
-    from failgraph.importing.account import Account
+    from failgraph.export.account import Account
 
 _MAX_CLASSES = 10
 
 
 def import_files(arguments: argparse.Namespace) -> int:
     """Import the files, and say what became of their rows."""
-    from failgraph.importing.running import run  # the other commands do without the SDK
+    from failgraph.export.exporting import run  # the other commands do without the SDK
 
     with progress() as told:
         account = run(arguments.files, arguments.to, os.environ, told)

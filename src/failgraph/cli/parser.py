@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from failgraph.cli.saying import without_secrets
+from failgraph.cli.messages import without_secrets
 
 TYPE_CHECKING = False  # as `typing` has it, which is slow to load
 
@@ -110,7 +110,7 @@ def _run(command: Parser) -> None:
 
 
 _COMMANDS: Mapping[str, tuple[str, str, Callable[[Parser], None]]] = {
-    "demo": ("run rollouts that really fail, and show their failure graphs", "starting:demo", _demo),
+    "demo": ("run rollouts that really fail, and show their failure graphs", "launching:demo", _demo),
     "list": ("one line for each trace with failures", "reading:list_traces", _reading),
     "show": ("the failure tree of one trace, or of every one with failures", "reading:show", _show),
     "top": ("which failures there are most of, and what they cost", "reading:top", _reading),
@@ -120,7 +120,7 @@ _COMMANDS: Mapping[str, tuple[str, str, Callable[[Parser], None]]] = {
         _import,
     ),
     "doctor": ("what is set and attached; sends a failure and reads it back", "doctor:doctor", _doctor),
-    "run": ("run a program with failgraph enabled", "starting:run", _run),
+    "run": ("run a program with failgraph enabled", "launching:run", _run),
 }
 """By name: what help says of it, what does it, and what gives it its arguments."""
 

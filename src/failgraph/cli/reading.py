@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from failgraph.cli.codes import DONE, FINDING
+from failgraph.cli.exit_codes import DONE, FINDING
+from failgraph.cli.messages import say
 from failgraph.cli.output import LIST, SHOW, Output, draw, print_lines
-from failgraph.cli.saying import say
 from failgraph.cli.source import Source, count_of, read_source
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, Trace
-from failgraph.readers.query import Query
+from failgraph.traces.query import Query
 from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
 
 

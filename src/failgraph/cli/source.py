@@ -11,8 +11,8 @@ from failgraph.backends.address import shown
 from failgraph.cli.output import fetching, progress
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, journal_parts, read
-from failgraph.readers.query import Query
 from failgraph.settings import current
+from failgraph.traces.query import Query
 
 _TRACE_ID = re.compile("[0-9a-fA-F]{1,32}")
 _WHOLE = (16, 32)

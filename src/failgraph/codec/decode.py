@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from failgraph import graph, semconv
+from failgraph import semconv
 from failgraph.codec.attributes import halved_bytes, read_int, read_text, text_bytes
-from failgraph.kinds import fits_pattern
+from failgraph.failure import cause_graph as graph
+from failgraph.failure.kinds import fits_pattern
+from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
+from failgraph.failure.salvage import boundary_of, salvage
 from failgraph.losses import Loss, Losses
-from failgraph.records import FailureBoundary, FailureEvent, FailureReport
-from failgraph.salvage import boundary_of, salvage
 from failgraph.text import ID_LENGTH, shared, well_formed
 
 _TEXT = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from failgraph import graph, semconv
+from failgraph import semconv
 from failgraph.codec.attributes import SURELY_SHORT, Attributes, int_attributes, text_attributes, text_bytes
-from failgraph.kinds import OTHER, fits_pattern
-from failgraph.records import FailureEvent, FailureReport, SandboxFailureDetails
+from failgraph.failure import cause_graph as graph
+from failgraph.failure.kinds import OTHER, fits_pattern
+from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
 
 
 class Limits(NamedTuple):

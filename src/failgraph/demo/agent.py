@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.child import Body, answer_500, flushed, serve, url
+from failgraph.demo.server import Body, answer_500, flushed, serve, url
 
 MODEL_TIMEOUT_S = 1.5
 """How long the agent waits for the model: not as long as that waits for its provider."""

@@ -10,9 +10,9 @@ from opentelemetry import trace
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.child import begin, demo_has_ended, url
 from failgraph.demo.fleet import SERVERS
 from failgraph.demo.rollouts import ROLLOUTS, Rollout
+from failgraph.demo.server import begin, demo_has_ended, url
 from failgraph.semconv import ROLLOUT_ID
 
 _START_S = 30.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from failgraph import NgFailureEvent
-from failgraph.demo.child import Body, answer_500, flushed, serve
 from failgraph.demo.faults import run_in_sandbox
+from failgraph.demo.server import Body, answer_500, flushed, serve
 
 app = FastAPI(lifespan=flushed)
 app.middleware("http")(answer_500)

@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.child import Body, serve
 from failgraph.demo.faults import outside
+from failgraph.demo.server import Body, serve
 
 PROVIDER_TIMEOUT_S = 2.0
 TRIES = 3

@@ -11,8 +11,8 @@ from fastapi import FastAPI, Request
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.child import Body, serve
 from failgraph.demo.faults import outside
+from failgraph.demo.server import Body, serve
 
 JUDGE_TIMEOUT_S = 1.5
 

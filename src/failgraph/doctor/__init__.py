@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from failgraph.doctor.attached import attached
+from failgraph.doctor.attachment import attached
 from failgraph.doctor.check import Ask, Check
-from failgraph.doctor.configured import configured
+from failgraph.doctor.configuration import configured
 from failgraph.doctor.endpoint import endpoint
 from failgraph.doctor.journal import journal
 from failgraph.errors import ConfigError
-from failgraph.exporting import listens, target
+from failgraph.otlp import listens, target
+from failgraph.redaction.display import shown
 from failgraph.settings import from_env
-from failgraph.view.neutral import shown
 
 __all__ = ["Ask", "Check", "checks"]
 
@@ -33,7 +33,7 @@ def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> 
     if not listening:
         return
     try:
-        from failgraph.doctor.sending import round_trip
+        from failgraph.doctor.round_trip import round_trip
     except Exception as error:  # noqa: BLE001 - the SDK raises while it is loaded, for a limit that is no number
         yield Check("round trip", "problem", shown(f"OpenTelemetry's SDK does not start: {error}", 500))
         return

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from failgraph.failure.records import FailureReport
 from failgraph.readers import Trace
-from failgraph.records import FailureReport
+from failgraph.redaction.display import shown
 from failgraph.semconv import ROLLOUT_ID
-from failgraph.view.neutral import shown
 
 _CLOCK_NANO = 1000
 """Times may differ by what Jaeger's own API cannot tell apart."""

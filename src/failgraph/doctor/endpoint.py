@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from failgraph.doctor.check import Check
-from failgraph.exporting import GRPC, HTTP, PROTOCOLS, Target, protocol_of
+from failgraph.otlp import GRPC, HTTP, PROTOCOLS, Target, protocol_of
 
 PART = "endpoint"
 _STANDARD = {4317: GRPC, 4318: HTTP}

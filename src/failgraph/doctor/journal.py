@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from failgraph.doctor.check import Check
 from failgraph.readers.source import files_of
+from failgraph.redaction.display import shown
 from failgraph.settings import Settings
 from failgraph.settings.names import JOURNAL, JOURNAL_MAX_BYTES
-from failgraph.view.neutral import shown
 
 PART = "journal"
 

@@ -11,29 +11,29 @@ from typing import Any, Final
 import wrapt
 
 from failgraph.diagnostics import count, guard, logger, warn_once
-from failgraph.instrumentation.gym import coming, released
-from failgraph.instrumentation.target import Target
+from failgraph.instrumentation.gym import released, upcoming as coming
+from failgraph.instrumentation.hook_target import Target
 
 TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
     "opentelemetry.sdk.trace": (
         Target("TracerProvider", "__init__", "providers:after_init"),
-        Target("Span", "record_exception", "leaving:record_exception"),
-        Target("Span", "__exit__", "leaving:leave"),
-        Target("Span", "set_status", "leaving:set_status"),
+        Target("Span", "record_exception", "span_exceptions:record_exception"),
+        Target("Span", "__exit__", "span_exceptions:leave"),
+        Target("Span", "set_status", "span_exceptions:set_status"),
     ),
     "starlette.applications": (Target("Starlette", "__call__", "starlette:call"),),
     "starlette.middleware.errors": (Target("ServerErrorMiddleware", "__init__", "starlette:outer"),),
     "starlette.middleware.exceptions": (Target("ExceptionMiddleware", "__init__", "starlette:inner"),),
     "starlette.middleware.opentelemetry": (Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),),
     "aiohttp.client_reqrep": (
-        Target("ClientRequest", "send", "clients:aiohttp_send"),
-        Target("ClientResponse", "start", "clients:aiohttp_start"),
+        Target("ClientRequest", "send", "http_clients:aiohttp_send"),
+        Target("ClientResponse", "start", "http_clients:aiohttp_start"),
     ),
     "httpx": (
-        Target("Client", "_send_single_request", "clients:httpx_send"),
-        Target("AsyncClient", "_send_single_request", "clients:httpx_send_async"),
+        Target("Client", "_send_single_request", "http_clients:httpx_send"),
+        Target("AsyncClient", "_send_single_request", "http_clients:httpx_send_async"),
     ),
-    "requests.adapters": (Target("HTTPAdapter", "send", "clients:requests_send"),),
+    "requests.adapters": (Target("HTTPAdapter", "send", "http_clients:requests_send"),),
     **released.TARGETS,
     **coming.TARGETS,
 }

@@ -17,7 +17,7 @@ from failgraph.diagnostics import guard, logger
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-    from failgraph.processor import FailureSpanProcessor
+    from failgraph.recording.processor import FailureSpanProcessor
 
 _reached: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 """The providers that have it, by `id`: logfire's cannot be hashed."""
@@ -26,7 +26,7 @@ _reached: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 @functools.cache
 def processor() -> FailureSpanProcessor:
     """The one that all providers get."""
-    from failgraph.processor import FailureSpanProcessor
+    from failgraph.recording.processor import FailureSpanProcessor
 
     return FailureSpanProcessor()
 
@@ -37,7 +37,7 @@ def after_init(
     """`TracerProvider.__init__`: reach each provider as it is made."""
     wrapped(*args, **kwargs)
     with guard("attaching"):
-        from failgraph.placement import shares_a_pipeline
+        from failgraph.recording.sdk_spans import shares_a_pipeline
 
         if not shares_a_pipeline(instance):
             reach(instance, f"a new {name_of(instance)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from failgraph.transport.serving import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
+from failgraph.transport.asgi import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
 
 
 def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001

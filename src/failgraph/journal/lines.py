@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from failgraph.codec.attributes import read_int
-from failgraph.records import FailureEvent
-from failgraph.salvage import salvage
+from failgraph.failure.records import FailureEvent
+from failgraph.failure.salvage import salvage
 
 _KEYS = frozenset({"time_unix_nano", "trace_id", "span_id", "placement", "event"})
 _NOTE = frozenset({"removed", "service", "pid"})

@@ -14,20 +14,20 @@ from typing import IO, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
+from failgraph.readers.contents import BadLines, Found
 from failgraph.readers.dialects import spans_of
-from failgraph.readers.failures import FailureRecord
-from failgraph.readers.found import BadLines, Found
-from failgraph.readers.hops import HopRecord
 from failgraph.readers.json_documents import json_documents
+from failgraph.readers.json_parts import At
 from failgraph.readers.otlp_json import PartReader
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
-from failgraph.readers.parts import At
-from failgraph.readers.skim import IN_FULL, Skimmed, Skimmer, Way
+from failgraph.readers.skimming.skimmer import IN_FULL, Skimmed, Skimmer, Way
+from failgraph.readers.skimming.typed_json import Times
 from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
-from failgraph.readers.span import EventRecord, SpanRecord
-from failgraph.readers.trace import Trace, traces_of
-from failgraph.readers.typed import Times
 from failgraph.semconv import ROLLOUT_ID
+from failgraph.traces.failures import FailureRecord
+from failgraph.traces.graphs import Trace, traces_of
+from failgraph.traces.hops import HopRecord
+from failgraph.traces.spans import EventRecord, SpanRecord
 
 __all__ = [
     "EventRecord",

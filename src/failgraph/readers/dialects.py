@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from failgraph.journal.lines import is_line, is_note
-from failgraph.readers.answers import answers, is_jaeger
-from failgraph.readers.found import BadLines
+from failgraph.readers.api_responses import answers, is_jaeger
+from failgraph.readers.contents import BadLines
 from failgraph.readers.jaeger_json import jaeger_spans
-from failgraph.readers.journal import journal_spans
+from failgraph.readers.journal_spans import journal_spans
+from failgraph.readers.json_parts import At
 from failgraph.readers.otlp_json import otlp_spans
-from failgraph.readers.parts import At
-from failgraph.readers.rollouts import shape_of
-from failgraph.readers.rows import row_spans
-from failgraph.readers.span import SpanRecord
+from failgraph.readers.row_attempts import shape_of
+from failgraph.readers.row_spans import row_spans
+from failgraph.traces.spans import SpanRecord
 
 
 def spans_of(

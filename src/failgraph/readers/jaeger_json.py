@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.readers.answers import left_out, replaced_end
-from failgraph.readers.parts import At, array, count, fingerprint, integer
-from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
+from failgraph.readers.api_responses import left_out, replaced_end
+from failgraph.readers.json_parts import At, array, count, fingerprint, integer
+from failgraph.traces.spans import KINDS, EventRecord, SpanRecord, Value
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _NAME = "event"

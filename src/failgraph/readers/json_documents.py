@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from failgraph.readers.answers import is_whole
-from failgraph.readers.found import BadLines, Found
+from failgraph.readers.api_responses import is_whole
+from failgraph.readers.contents import BadLines, Found
 from failgraph.readers.lines import MAX_LINE, batches
-from failgraph.readers.skim import IN_FULL, Parse, Skimmed, Way
+from failgraph.readers.skimming.skimmer import IN_FULL, Parse, Skimmed, Way
 
 _MAX_RETRIES = 5
 """How many documents without an end are gone behind; what follows the last of them is given up."""

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, cast
 
-from failgraph.readers.found import BadLines
+from failgraph.readers.contents import BadLines
 from failgraph.readers.source import UNPACK_ERRORS
 
 MAX_LINE = 1 << 29

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.readers.answers import WARNINGS, left_out, replaced_end
-from failgraph.readers.parts import At, array, count, fingerprint, integer
-from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
-from failgraph.readers.typed import Part, resource_of
+from failgraph.readers.api_responses import WARNINGS, left_out, replaced_end
+from failgraph.readers.json_parts import At, array, count, fingerprint, integer
+from failgraph.readers.skimming.typed_json import Part, resource_of
 from failgraph.text import shared
+from failgraph.traces.spans import KINDS, EventRecord, SpanRecord, Value
 
 _MAX_PROCESSES = 256
 _OF_RESOURCE, _OF_SPAN = frozenset({"service.name"}), frozenset({semconv.ROLLOUT_ID, WARNINGS})

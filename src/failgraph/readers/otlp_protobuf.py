@@ -13,15 +13,15 @@ from operator import not_
 from typing import IO, Any, NamedTuple
 
 from failgraph import semconv
-from failgraph.readers.alone import MARK
-from failgraph.readers.answers import said
-from failgraph.readers.beginnings import are_usual, rows_of, times
-from failgraph.readers.found import BadLines
-from failgraph.readers.protobuf_types import types
-from failgraph.readers.skim import IN_FULL, Way
-from failgraph.readers.span import KINDS, EventRecord, SpanRecord, Value
-from failgraph.readers.typed import Times
-from failgraph.readers.wire import MAX_MESSAGE, DamagedError, Field, fields, tags
+from failgraph.readers.api_responses import said
+from failgraph.readers.contents import BadLines
+from failgraph.readers.protobuf_wire import MAX_MESSAGE, DamagedError, Field, fields, tags
+from failgraph.readers.skimming.protobuf_heads import are_usual, rows_of, times
+from failgraph.readers.skimming.protobuf_types import types
+from failgraph.readers.skimming.single_spans import MARK
+from failgraph.readers.skimming.skimmer import IN_FULL, Way
+from failgraph.readers.skimming.typed_json import Times
+from failgraph.traces.spans import KINDS, EventRecord, SpanRecord, Value
 
 _FIRST = 0x0A
 """Field 1, length-delimited: `resource_spans`, `batches`, and in a `TraceByIDResponse` the whole trace."""

@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import Any
 
 from failgraph.diagnostics import count, warn_once
-from failgraph.records import FailureEvent
+from failgraph.failure.records import FailureEvent
+from failgraph.failure.salvage import salvage
 from failgraph.redaction import commands, cookies, credentials, fields, names, shapes, urls
 from failgraph.redaction.rule import mark
-from failgraph.salvage import salvage
 from failgraph.settings import Settings, current
 from failgraph.settings.names import REDACT_WITH
 from failgraph.text import ELLIPSIS, cut

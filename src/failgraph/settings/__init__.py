@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import warn_once
 from failgraph.errors import ConfigError
+from failgraph.failure.boundary import FailureBoundary
 from failgraph.settings.names import (
     AUTO_INSTRUMENT,
     BOUNDARY,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from failgraph.boundary import FailureBoundary
+from failgraph.failure.boundary import FailureBoundary
 
 PREFIX: Final = "FAILGRAPH_"
 

@@ -10,8 +10,8 @@ import sys
 from typing import Any, Final
 
 from failgraph.diagnostics import count
-from failgraph.records import FailureReport
-from failgraph.salvage import fields_of
+from failgraph.failure.records import FailureReport
+from failgraph.failure.salvage import fields_of
 from failgraph.transport import headers
 from failgraph.transport.headers import Told
 

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from failgraph import graph
-from failgraph.records import FailureEvent, FailureReport, SandboxFailureDetails
+from failgraph.exceptions.reports import closed
+from failgraph.failure import cause_graph as graph
+from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
 from failgraph.redaction import cleaned, redacted, shortened
-from failgraph.reports import closed
 from failgraph.text import ID_LENGTH, bounded_id, well_formed
 
 REPORT: Final = "x-ng-failure-report"

@@ -16,9 +16,9 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, SpanKind, TraceFlags
 
 from failgraph.diagnostics import count, guard
-from failgraph.exceptions import NgFailureEvent, remembered
-from failgraph.hops import Hop
-from failgraph.recorder import recorder
+from failgraph.exceptions.failure_exception import NgFailureEvent, remembered
+from failgraph.recording.hops import Hop
+from failgraph.recording.recorder import recorder
 from failgraph.settings import current
 from failgraph.transport import gym_codec, headers
 from failgraph.transport.headers import Place

@@ -1,9 +1,9 @@
 """A failure graph for people (a tree, plain or on a terminal) and for programs (JSON)."""
 
-from failgraph.view.neutral import neutral
+from failgraph.redaction.display import neutral
+from failgraph.view.json_rows import list_row, show_row
 from failgraph.view.picture import list_line, loss_lines, picture
 from failgraph.view.plain import plain, plain_lines
-from failgraph.view.rows import list_row, show_row
 from failgraph.view.top import top_lines, top_row, top_rows
 
 __all__ = [

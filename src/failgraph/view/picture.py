@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import NamedTuple
 
+from failgraph.failure.records import FailureEvent
 from failgraph.losses import Losses
 from failgraph.readers import HopRecord, Trace
-from failgraph.records import FailureEvent
 from failgraph.redaction import redacted
+from failgraph.redaction.display import neutral, shown
 from failgraph.semconv import REPORT_UNFINISHED
-from failgraph.view.neutral import neutral, shown
-from failgraph.view.rows import cause_delay_nano
+from failgraph.view.json_rows import cause_delay_nano
 
 _MAX_LOSSES = 10
 

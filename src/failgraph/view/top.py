@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from failgraph.readers import FailureRecord, Trace
-from failgraph.readers.failures import by_time
-from failgraph.readers.query import Query
-from failgraph.readers.span import SpanRecord
 from failgraph.redaction import redact
-from failgraph.view.neutral import shown
+from failgraph.redaction.display import shown
+from failgraph.traces.failures import by_time
+from failgraph.traces.query import Query
+from failgraph.traces.spans import SpanRecord
 from failgraph.view.picture import Line, Part, duration
 
 

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from failgraph.boundary import FailureBoundary
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
+from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.clients import REPORTED
 from failgraph.instrumentation.gym import retries
 from failgraph.instrumentation.gym.observing import Observed, Server, here, mark, tell
 from failgraph.instrumentation.gym.passing import passing
-from failgraph.instrumentation.gym.table import kind_of_status, route, stage_of
+from failgraph.instrumentation.gym.vocabulary import kind_of_status, route, stage_of
+from failgraph.instrumentation.http_clients import REPORTED
 
 _MODULE = "nemo_gym.server_utils"
 _CLIENT = "_GLOBAL_AIOHTTP_CLIENT"

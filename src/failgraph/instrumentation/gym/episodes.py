@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import guard
+from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.gym.observing import Observed, fails, here, tell
 from failgraph.instrumentation.gym.passing import passing

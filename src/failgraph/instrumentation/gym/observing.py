@@ -14,18 +14,25 @@ from urllib.parse import SplitResult, urlsplit
 
 from opentelemetry import trace
 
-from failgraph.boundary import FailureBoundary
-from failgraph.chain import RECORDED_ID, carries_failure, event_id, explicit_cause, foreign_status, outermost
 from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
-from failgraph.exceptions import named_or, sdk_error_details
-from failgraph.gym.quoting import without_inputs
-from failgraph.ids import new_event_id
-from failgraph.instrumentation.gym import bodies
-from failgraph.instrumentation.gym.table import route
-from failgraph.observation import NO_HINTS
-from failgraph.recorder import record_leaving, recorder
-from failgraph.records import SdkErrorDetails
+from failgraph.exceptions.cause_chain import (
+    RECORDED_ID,
+    carries_failure,
+    event_id,
+    explicit_cause,
+    foreign_status,
+    outermost,
+)
+from failgraph.exceptions.failure_exception import named_or, sdk_error_details
+from failgraph.failure.boundary import FailureBoundary
+from failgraph.failure.ids import new_event_id
+from failgraph.failure.records import SdkErrorDetails
+from failgraph.gym_formats.validation_errors import without_inputs
+from failgraph.instrumentation.gym import error_bodies as bodies
+from failgraph.instrumentation.gym.vocabulary import route
+from failgraph.recording.observation import NO_HINTS
+from failgraph.recording.recorder import record_leaving, recorder
 from failgraph.redaction import cleaned
 from failgraph.settings import current
 from failgraph.text import safe_str

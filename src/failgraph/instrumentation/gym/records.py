@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from failgraph.chain import carries_failure
 from failgraph.diagnostics import guard
+from failgraph.exceptions.cause_chain import carries_failure
+from failgraph.failure.records import FailureReport
+from failgraph.failure.salvage import fields_of
 from failgraph.instrumentation import hooks
-from failgraph.recorder import record, recorder
-from failgraph.records import FailureReport
-from failgraph.salvage import fields_of
+from failgraph.recording.recorder import record, recorder
 
 _TRANSPORT = "nemo_gym.core.failure_transport"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from failgraph.instrumentation.target import Target
+from failgraph.instrumentation.hook_target import Target
 
 TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
     "nemo_gym.server_utils": (
@@ -19,7 +19,7 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
         Target("ClientSession", "_request", "gym.calls:request", "aiohttp.client"),
         Target("ClientResponse", "raise_for_status", "gym.calls:raise_for_status", "aiohttp.client_reqrep"),
     ),
-    "nemo_gym.rollout_correlation": (Target("", "rollout_context", "gym.naming:rollout_context"),),
+    "nemo_gym.rollout_correlation": (Target("", "rollout_context", "gym.rollout_names:rollout_context"),),
     "nemo_gym.judge": (Target("", "judge_failsafe", "gym.verifying:judge_failsafe"),),
     "nemo_gym.sandbox.api": (
         Target("AsyncSandbox", "start", "gym.sandboxes:start"),

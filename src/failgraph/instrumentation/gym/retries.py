@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from failgraph.instrumentation.gym.observing import Observed, here, mark, reason_of, tell
-from failgraph.instrumentation.gym.table import kind_of_exception, route, stage_of
+from failgraph.instrumentation.gym.vocabulary import kind_of_exception, route, stage_of
 
 FIRST_PAUSE_S: Final = 5.0
 """Between the first failing try and the next that is told; doubled each time."""

@@ -17,15 +17,15 @@ from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
-from failgraph import hops
-from failgraph.boundary import FailureBoundary
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
-from failgraph.instrumentation.gym import bodies
-from failgraph.instrumentation.gym.naming import by_run, rollout_id_of
+from failgraph.failure.boundary import FailureBoundary
+from failgraph.instrumentation.gym import error_bodies as bodies
 from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
+from failgraph.instrumentation.gym.rollout_names import by_run, rollout_id_of
 from failgraph.instrumentation.gym.serving import leaves
-from failgraph.instrumentation.gym.table import kind_of_run, meaning_of_class
+from failgraph.instrumentation.gym.vocabulary import kind_of_run, meaning_of_class
+from failgraph.recording import hops
 from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
 from failgraph.settings import current
 from failgraph.text import safe_str

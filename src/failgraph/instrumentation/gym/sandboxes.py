@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import guard
+from failgraph.failure.boundary import FailureBoundary
+from failgraph.failure.kinds import UNHANDLED
 from failgraph.instrumentation.gym.observing import Observed, fails, tell
 from failgraph.instrumentation.gym.passing import passing
-from failgraph.instrumentation.gym.table import kind_of_exception, kind_of_sandbox
-from failgraph.kinds import UNHANDLED
+from failgraph.instrumentation.gym.vocabulary import kind_of_exception, kind_of_sandbox
 
 Wrapped = Callable[..., Any]
 

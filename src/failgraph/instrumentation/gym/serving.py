@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from types import TracebackType
 from typing import Any
 
-from failgraph.boundary import FailureBoundary
-from failgraph.chain import carries_failure
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
+from failgraph.exceptions.cause_chain import carries_failure
+from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym.naming import by_path
 from failgraph.instrumentation.gym.observing import Observed, Server, fails, path_called, serving, tell
-from failgraph.instrumentation.gym.table import boundary_of_server, kind_of_route, route, stage_of
+from failgraph.instrumentation.gym.rollout_names import by_path
+from failgraph.instrumentation.gym.vocabulary import boundary_of_server, kind_of_route, route, stage_of
 from failgraph.transport.request import Request
 
 Message = MutableMapping[str, Any]

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from failgraph.boundary import FailureBoundary
 from failgraph.diagnostics import guard
+from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.gym.observing import Observed, fails, tell
 from failgraph.instrumentation.gym.passing import passing

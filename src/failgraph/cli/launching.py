@@ -1,0 +1,37 @@
+"""The commands that start programs: `demo`, `run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from failgraph.cli.exit_codes import WRONG_USE
+from failgraph.cli.messages import say, without_secrets
+from failgraph.settings.names import ENABLED
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Become the program, with the variable set; comes back only where that cannot be done."""
+    argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not argv:
+        say("run what? failgraph run -- COMMAND [ARGUMENT ...]")
+        return WRONG_USE
+    try:
+        os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
+    except (OSError, ValueError) as error:
+        say(without_secrets(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
+    return WRONG_USE
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Run the demo."""
+    from failgraph.cli.output import SHOW, draw  # `run` does without
+
+    try:
+        from failgraph.demo.command import check, run
+
+        check()
+    except ImportError as error:
+        say(f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'")
+        return WRONG_USE
+    return run(arguments.out, lambda traces: draw(traces, SHOW))

@@ -1,0 +1,116 @@
+"""Each setting in force and where it came from, and what of OpenTelemetry's own settings loses failures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from failgraph.doctor.check import Check
+from failgraph.otlp import HEADERS
+from failgraph.redaction import missing_function, survives
+from failgraph.redaction.display import shown
+from failgraph.redaction.rule import mark
+from failgraph.settings import Settings, from_env
+from failgraph.settings.names import (
+    CHOICES,
+    JAEGER_HEADERS,
+    NAMES,
+    PEER_TOKEN,
+    PREFIX,
+    REASON,
+    REDACT_PATTERNS,
+    TEMPO_HEADERS,
+)
+from failgraph.settings.values import headers
+
+PART = "settings"
+_SECRET = frozenset({PEER_TOKEN, JAEGER_HEADERS, TEMPO_HEADERS, REDACT_PATTERNS})
+_DROPPING = {
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "longer texts are split; a limit shorter than an id leaves ids out of reports",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": "a limit shorter than an id leaves ids out of reports",
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "a hop's report is left out where it does not fit",
+    "OTEL_ATTRIBUTE_COUNT_LIMIT": "fields of a failure beyond that are dropped",
+    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT": "fields of a failure beyond that are dropped",
+    "OTEL_SPAN_EVENT_COUNT_LIMIT": "failures beyond that go to spans of their own",
+}
+
+
+def configured(environ: Mapping[str, str]) -> Iterator[Check]:
+    """The settings of failgraph, all of them, then those of OpenTelemetry's that it depends on, where they are set."""
+    settings, problems = from_env(environ)
+    if settings.redact_fault is not None:
+        problems.append(f"{settings.redact_fault}; until it is mended every text is hidden")
+    elif (missing := missing_function()) is not None:
+        problems.append(f"{missing} Until it is there every text is hidden")
+    yield from (Check(PART, "problem", problem) for problem in problems)
+    for name in NAMES:
+        yield Check(PART, "ok", f"{name}={_value(settings, environ, name)} ({_source(environ, name)})")
+    yield from _configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
+    yield from _opentelemetry(environ)
+
+
+def _source(environ: Mapping[str, str], name: str) -> str:
+    return "from the environment" if environ.get(name, "").strip() else "default"
+
+
+def _value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
+    value = getattr(settings, name.removeprefix(PREFIX).lower())
+    if name in _SECRET:
+        return "set, not shown" if value else "unset"
+    if isinstance(value, bool):
+        yes, no = ("on", "off") if name == REASON else ("true", "false")
+        return yes if value else no
+    if value is None or value == ():
+        return "unset"
+    if name in CHOICES or isinstance(value, int):
+        return str(getattr(value, "value", value))
+    if isinstance(value, tuple):
+        whole = environ.get(name, "")
+        value = ",".join(each if "/" in each or survives(each, whole) else mark("secret") for each in value)
+    return shown(value)
+
+
+def _configuration_file(path: str) -> Iterator[Check]:
+    if path and not os.path.isfile(path):
+        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={shown(path)} is no file")
+    elif path:
+        text = (
+            "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent;"
+            " the sampler, limits and exporters that stand there are not looked at: below are those of the environment"
+        )
+        yield Check(PART, "note", text)
+
+
+def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
+    said = {name: environ[name].strip() for name in environ if name.startswith("OTEL_")}
+    if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        yield Check(PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures")
+    exporters = said.get("OTEL_TRACES_EXPORTER", "")
+    if exporters.lower() == "none":
+        yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
+    elif exporters and "otlp" not in exporters:
+        text = "a provider that OpenTelemetry makes sends to no OTLP endpoint"
+        yield Check(PART, "note", f"OTEL_TRACES_EXPORTER={shown(exporters, 80)}: {text}")
+    sampler = said.get("OTEL_TRACES_SAMPLER", "")
+    share = _sampled(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
+    if share != 1:
+        text = f"OTEL_TRACES_SAMPLER={shown(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
+        yield Check(PART, "problem" if share == 0 else "note", text)
+    problems: list[str] = []
+    for name in HEADERS:
+        headers(name, environ.get(name, ""), problems)
+    yield from (Check(PART, "problem", problem) for problem in problems)
+    for name, what in _DROPPING.items():
+        if said.get(name):
+            yield Check(PART, "note", f"{name}={shown(said[name], 80)}: {what}")
+
+
+def _sampled(sampler: str, argument: str) -> float | None:
+    """The share of new traces that a sampler of the SDK keeps; None of one that it does not bring along."""
+    kind = sampler.removeprefix("parentbased_")
+    if kind != "traceidratio":
+        return {"": 1.0, "always_on": 1.0, "always_off": 0.0}.get(kind)
+    try:
+        return float(argument or 1)
+    except ValueError:
+        return 1.0  # as the SDK takes it

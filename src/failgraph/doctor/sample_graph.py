@@ -1,0 +1,98 @@
+"""A failure graph with every field, made as a program makes one, that says of itself what it is."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from typing import NamedTuple
+
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import SpanKind
+
+from failgraph.failure.records import (
+    FailureBoundary,
+    FailureEvent,
+    FailureReport,
+    ModelFailureDetails,
+    SandboxFailureDetails,
+    SdkErrorDetails,
+)
+from failgraph.readers import Trace, read_parts
+from failgraph.recording.hops import current_report, hop
+from failgraph.recording.processor import FailureSpanProcessor
+from failgraph.recording.recorder import record
+from failgraph.semconv import ROLLOUT_ID
+
+SERVICE = "failgraph-doctor"
+_LONG = "a text of failgraph doctor, longer than what Tempo keeps of one – "
+
+
+class Marked(NamedTuple):
+    """The graph, before it is sent."""
+
+    report: FailureReport
+    """What was recorded."""
+    spans: tuple[ReadableSpan, ...]
+    trace: Trace | None
+    """What these spans hold, after the limits of this process; None where that is nothing."""
+
+
+def marked() -> Marked:
+    """Record three failures, one of them recovered, in two hops, with the limits that the environment sets."""
+    kept = InMemorySpanExporter()
+    provider = TracerProvider(sampler=ALWAYS_ON, resource=Resource.create({"service.name": SERVICE}))
+    provider.add_span_processor(FailureSpanProcessor())
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    tracer = provider.get_tracer(SERVICE)
+    model, sandbox, agent = _events()
+    with tracer.start_as_current_span("failgraph doctor", attributes={ROLLOUT_ID: SERVICE}), hop():
+        with tracer.start_as_current_span("model call", kind=SpanKind.SERVER), hop():
+            record(model, own=True)
+        record(sandbox)
+        record(agent, own=True)
+        report = current_report()
+    provider.shutdown()
+    spans = kept.get_finished_spans()
+    data = encode_spans(spans).SerializeToString()
+    traces = read_parts([("the marked failure graph", io.BytesIO(data))]).traces if data else []
+    return Marked(report, spans, traces[0] if traces else None)
+
+
+def _events() -> tuple[FailureEvent, FailureEvent, FailureEvent]:
+    """A model's failure with all that one may have, a sandbox's likewise, and an agent's that the first caused."""
+    mark = f"doctor-{uuid.uuid4().hex}"
+    model = FailureEvent(
+        event_id=f"{mark}-1",
+        failure_kind="provider_unavailable",
+        boundary=FailureBoundary.MODEL,
+        failure_reason=(_LONG * 40)[:1990],
+        exception_type="builtins.ConnectionError",
+        http_status=503,
+        stage="agent",
+        operation="chat.completions",
+        operation_id=f"{mark}-operation",
+        attempt_id=f"{mark}-attempt",
+        foreign_error=SdkErrorDetails(exception_type="builtins.OSError", message="«überlastet» 过载", http_status=503),
+        details=ModelFailureDetails(provider_request_id=f"{mark}-request", request_upload_complete=True),
+    )
+    sandbox = FailureEvent(
+        event_id=f"{mark}-2",
+        failure_kind="sandbox:killed",
+        boundary=FailureBoundary.SANDBOX,
+        details=SandboxFailureDetails(
+            provider="subprocess",
+            sandbox_id=f"{mark}-sandbox",
+            execution_id=f"{mark}-execution",
+            exit_code=-9,
+            provider_status_reason="the process was killed by signal 9",
+        ),
+    )
+    agent = FailureEvent(
+        event_id=f"{mark}-3", failure_kind="agent_run_error", boundary=FailureBoundary.AGENT, cause_id=model.event_id
+    )
+    return model, sandbox, agent

@@ -1,0 +1,1 @@
+"""Failures as exceptions, and exceptions as failures."""

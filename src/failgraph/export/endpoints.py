@@ -1,0 +1,42 @@
+"""An OTLP endpoint as the target of an import: OpenTelemetry's own exporter for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import SplitResult, urlsplit
+
+from opentelemetry.sdk.trace.export import SpanExporter
+
+from failgraph.errors import ConfigError
+from failgraph.otlp import GRPC, HTTP, HTTP_PORT, protocol_of
+from failgraph.redaction.display import shown
+
+_HTTP_PATH = "/v1/traces"
+
+
+def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter:
+    """The exporter for `endpoint`: of the protocol that the environment names, else of the one that the address shows.
+
+    Over HTTP an address without a path gets `/v1/traces`. Raises ConfigError where the address or the protocol is none.
+    """
+    parts, port = _split(endpoint)
+    path = parts.path.rstrip("/")
+    # gRPC has no paths.
+    by_address = HTTP if path or port == HTTP_PORT else GRPC
+    if (protocol_of(environ) or by_address) == HTTP:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
+
+        return HttpExporter(endpoint=endpoint if path else parts._replace(path=_HTTP_PATH).geturl())
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+
+    return GrpcExporter(endpoint=endpoint)
+
+
+def _split(endpoint: str) -> tuple[SplitResult, int | None]:
+    try:
+        parts = urlsplit(endpoint)
+        if parts.scheme.lower() in ("http", "https") and parts.hostname:
+            return parts, parts.port
+    except ValueError:
+        pass
+    raise ConfigError([f"--to {shown(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"])

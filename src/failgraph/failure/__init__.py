@@ -1,0 +1,1 @@
+"""Failure records, and what they are made of: pure data, no I/O."""

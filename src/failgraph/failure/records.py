@@ -1,0 +1,234 @@
+"""The records of `nemo_gym.core.failure_records`: same names, fields, limits and validators.
+
+On the wire what is absent stays absent: no dump holds a null, and inside a report an event does not repeat the id that
+keys it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from typing_extensions import Self
+
+from failgraph.failure import cause_graph as graph
+from failgraph.failure.boundary import FailureBoundary as FailureBoundary
+
+FailureStage = Literal["admission", "seed", "agent", "verification", "cleanup"]
+"""The stage of a rollout that a failure belongs to; admission precedes seed."""
+
+
+def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _checked_kind(kind: str) -> str:
+    if not kind:
+        raise ValueError("failure_kind must not be empty; give a name such as 'transport_timeout'")
+    return kind
+
+
+def _with_id(key: object, event: object) -> object:
+    """An event of a report in full: with the id that keys it, and of Gym's own class as plain fields."""
+    if isinstance(event, BaseModel) and not isinstance(event, FailureEvent):
+        event = event.model_dump(mode="json")
+    if isinstance(event, Mapping) and "event_id" not in event:
+        return {**event, "event_id": key}
+    return event
+
+
+class SdkErrorDetails(BaseModel):
+    """What an adapter chose to keep of a third-party error before it raised its own failure; never the error itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    exception_type: str = Field(min_length=1, max_length=256)
+    message: str = Field(max_length=2000)
+    http_status: int | None = Field(default=None, ge=100, le=599)
+
+    @model_serializer(mode="wrap")
+    def _serialize_details(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_nulls(handler(self))
+
+
+class SandboxFailureDetails(BaseModel):
+    """Observed sandbox facts; missing evidence stays absent. A last execution id does not establish a cause."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    provider: str | None = Field(default=None, max_length=256)
+    sandbox_id: str | None = Field(default=None, max_length=256)
+    execution_id: str | None = Field(default=None, max_length=256)
+    exit_code: int | None = None
+    provider_status_reason: str | None = Field(default=None, max_length=2000)
+
+    @model_serializer(mode="wrap")
+    def _serialize_details(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_nulls(handler(self))
+
+
+class ModelFailureDetails(BaseModel):
+    """Observed facts of a model request, independent of retry or scoring policy."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    provider_request_id: str | None = Field(default=None, max_length=256)
+    request_upload_complete: bool | None = None
+
+    @model_serializer(mode="wrap")
+    def _serialize_details(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_nulls(handler(self))
+
+
+FailureDetails = SandboxFailureDetails | ModelFailureDetails
+"""Details, by the schema that the event's boundary selects."""
+
+DETAILS_OF: Mapping[FailureBoundary, type[SandboxFailureDetails | ModelFailureDetails]] = {
+    FailureBoundary.SANDBOX: SandboxFailureDetails,
+    FailureBoundary.MODEL: ModelFailureDetails,
+}
+"""The boundaries that may carry details, and their schema."""
+
+
+class FailureEvent(BaseModel):
+    """One observed failure: who observed it, what failed, and which failure (`cause_id`, in the same map) caused it.
+
+    Readers count each failure once, by `event_id`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    event_id: str
+    failure_kind: str
+    boundary: FailureBoundary
+    failure_reason: str = Field(default="", max_length=2000)
+    exception_type: str | None = Field(default=None, max_length=256)
+    http_status: int | None = Field(default=None, ge=100, le=599)
+    stage: FailureStage | None = None
+    operation: str | None = Field(default=None, max_length=256)
+    operation_id: str | None = Field(default=None, max_length=128)
+    attempt_id: str | None = Field(default=None, max_length=128)
+    cause_id: str | None = Field(default=None, max_length=128)
+    foreign_error: SdkErrorDetails | None = None
+    details: FailureDetails | None = None
+
+    @field_validator("failure_kind")
+    @classmethod
+    def _validate_failure_kind(cls, value: str) -> str:
+        return _checked_kind(value)
+
+    @field_validator("details", mode="before")
+    @classmethod
+    def _validate_details(cls, value: object, info: ValidationInfo) -> FailureDetails | None:
+        boundary = info.data.get("boundary")
+        if value is None or boundary is None:
+            return None
+        schema = DETAILS_OF.get(boundary)
+        if schema is None:
+            raise ValueError(f"boundary {boundary.value!r} takes no details; only 'sandbox' and 'model' do")
+        if isinstance(value, BaseModel) and not isinstance(value, schema):
+            raise ValueError(f"boundary {boundary.value!r} takes {schema.__name__}, not {type(value).__name__}")
+        return schema.model_validate(value)
+
+    @model_serializer(mode="wrap")
+    def _serialize_event(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_nulls(handler(self))
+
+
+class FailureReport(BaseModel):
+    """The failures that one reply forwards: its own (`failure_id`, absent on success) and all observed on the way.
+
+    `omitted` says that events are missing, since a report on the way here was too large to send.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    events: dict[str, FailureEvent] = Field(default_factory=dict)
+    failure_id: str | None = Field(default=None, max_length=128)
+    omitted: bool = False
+
+    @field_validator("events", mode="before")
+    @classmethod
+    def _restore_event_ids(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {key: _with_id(key, event) for key, event in value.items()}
+
+    @field_validator("events")
+    @classmethod
+    def _validate_events(cls, value: dict[str, FailureEvent]) -> dict[str, FailureEvent]:
+        validate_failure_event_map(value)
+        return value
+
+    @model_validator(mode="after")
+    def _failure_id_is_an_event(self) -> Self:
+        if self.failure_id is not None and self.failure_id not in self.events:
+            raise ValueError(f"failure_id {self.failure_id!r} names no event of this report")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _serialize_report(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = _without_nulls(handler(self))
+        for event in fields.get("events", {}).values():
+            event.pop("event_id", None)
+        return fields
+
+    def merged(self, other: FailureReport) -> FailureReport:
+        """This report with `other`'s events added; `failure_id` stays this one's, `omitted` holds if either says so.
+
+        An id names one immutable record, so the first copy of an id is kept.
+        """
+        return FailureReport(
+            events={**self.events, **{key: event for key, event in other.events.items() if key not in self.events}},
+            failure_id=self.failure_id,
+            omitted=self.omitted or other.omitted,
+        )
+
+
+class EpisodeFailure(BaseModel):
+    """The older envelope of one failed episode attempt; `terminal` alone says that it must not be tried again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    failure_reason: str = Field(max_length=2000)
+    terminal: bool
+    failure_kind: str | None = None
+    stage: FailureStage | None = None
+
+    @field_validator("failure_kind")
+    @classmethod
+    def _validate_failure_kind(cls, value: str | None) -> str | None:
+        return value if value is None else _checked_kind(value)
+
+    @model_serializer(mode="wrap")
+    def _serialize_failure(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        # Only these two: a subclass keeps its own fields as they are.
+        return {
+            name: value for name, value in fields.items() if value is not None or name not in ("failure_kind", "stage")
+        }
+
+
+def validate_failure_event_map(events: Mapping[str, FailureEvent]) -> Mapping[str, FailureEvent]:
+    """Check that `events` is keyed by event id and that every `cause_id` resolves in it without a cycle; return it.
+
+    Linear in the number of events, without recursion. Raises ValueError naming the first event at fault.
+    """
+    for key, event in events.items():
+        if key != event.event_id:
+            raise ValueError(f"key {key!r} holds the event {event.event_id!r}; an event is keyed by its event_id")
+        if event.cause_id is not None and event.cause_id not in events:
+            raise ValueError(f"event {key!r} names the cause {event.cause_id!r}, which is not in this map")
+    for key in graph.closing_edges({key: event.cause_id for key, event in events.items()}):
+        raise ValueError(f"the cause {events[key].cause_id!r} of event {key!r} closes a cycle")
+    return events

@@ -1,0 +1,1 @@
+"""Recording failures in a user's process."""

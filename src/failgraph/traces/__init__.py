@@ -1,0 +1,1 @@
+"""Spans as failure graphs."""
