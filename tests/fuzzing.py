@@ -38,10 +38,10 @@ from failgraph.view import (
     list_line,
     list_row,
     loss_lines,
-    neutral,
     picture,
     plain,
     plain_lines,
+    sanitize,
     show_row,
     top_lines,
     top_row,
@@ -204,7 +204,7 @@ def read_source(data: bytes) -> Reading | None:
             json.dumps(row, allow_nan=False).encode()
         shown += [plain(list_line(trace)), *plain_lines(picture(trace))]
     for text in shown:
-        assert text == neutral(text, len(text) + 1), ascii(text)
+        assert text == sanitize(text, len(text) + 1), ascii(text)
     return reading
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from failgraph import semconv
-from failgraph.cli import exit_codes as codes
+from failgraph.cli import exit_codes
 from failgraph.losses import HIDDEN, MEANING
 from failgraph.settings import names as settings
 
@@ -49,8 +49,10 @@ def hidden() -> str:
     return table(("what", "what becomes of it"), list(HIDDEN.items()))
 
 
-def exit_codes() -> str:
-    return table(("code", "meaning"), [(str(code), doc) for _, code, doc in documented(codes) if isinstance(code, int)])
+def exit_code_table() -> str:
+    return table(
+        ("code", "meaning"), [(str(code), doc) for _, code, doc in documented(exit_codes) if isinstance(code, int)]
+    )
 
 
 TABLES = {
@@ -58,7 +60,7 @@ TABLES = {
     "settings": settings_table,
     "losses": losses,
     "hidden": hidden,
-    "exit codes": exit_codes,
+    "exit codes": exit_code_table,
 }
 
 

@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
 
-from failgraph.backends import client as client_module, response_body as body
+from failgraph.backends import client as client_module, response_body
 from failgraph.backends.address import HEADERS, URLS
 from failgraph.backends.client import Answer, Client, Limits
 from failgraph.backends.refusals import Place
@@ -446,8 +446,8 @@ def test_a_small_body_cannot_fill_the_memory():
             return len(data)
 
     sizes = Sizes()
-    with pytest.raises(body.OverlongError):
-        body.write([gzip.compress(b"\0" * (1 << 28))], sizes, 8 << 20, time.monotonic() + 60, packed=True)
+    with pytest.raises(response_body.OverlongError):
+        response_body.write([gzip.compress(b"\0" * (1 << 28))], sizes, 8 << 20, time.monotonic() + 60, packed=True)
     assert sizes.largest <= 1 << 20
 
 
@@ -459,11 +459,11 @@ def test_an_answer_of_several_gzip_chunks_is_whole():
     two = gzip.compress(text[:500]) + gzip.compress(text[500:])
     for chunks in ([packed], [packed[at : at + 1] for at in range(len(packed))], [two], [two[:90], two[90:]]):
         file = io.BytesIO()
-        assert body.write(chunks, file, 1 << 20, time.monotonic() + 60, packed=True) == len(text)
+        assert response_body.write(chunks, file, 1 << 20, time.monotonic() + 60, packed=True) == len(text)
         assert file.getvalue() == text
     for chunks in ([packed, b"behind"], [packed + b"behind"], [packed[:-1]], []):
-        with pytest.raises(body.DamagedError):
-            body.write(chunks, io.BytesIO(), 1 << 20, time.monotonic() + 60, packed=True)
+        with pytest.raises(response_body.DamagedError):
+            response_body.write(chunks, io.BytesIO(), 1 << 20, time.monotonic() + 60, packed=True)
 
 
 def test_a_large_answer_is_in_a_file(client):

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 import failgraph
 from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
 from failgraph.context import current_hop
-from failgraph.recording import hop_log as hoplog, index, sdk_spans as placement
+from failgraph.recording import hop_log, index, sdk_spans
 from failgraph.recording.recorder import recorder, watching
 
 
@@ -222,7 +222,7 @@ def test_a_child_forked_while_a_thread_is_recording_is_not_blocked(tracer):
         held, release = threading.Event(), threading.Event()
 
         def hold() -> None:
-            with hoplog._lock, recorder().index._lock:
+            with hop_log._lock, recorder().index._lock:
                 held.set()
                 release.wait(10)
 
@@ -260,7 +260,7 @@ def test_a_failure_span_under_a_remote_span_keeps_the_limits_of_its_own_provider
     limits = SpanLimits(max_attribute_length=20, max_event_attributes=8)
     provider = TracerProvider(shutdown_on_exit=False, span_limits=limits)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(placement.trace, "get_tracer_provider", lambda: provider)
+    monkeypatch.setattr(sdk_spans.trace, "get_tracer_provider", lambda: provider)
     context = trace.SpanContext(1, 2, True, trace.TraceFlags(1))
     recorded = failgraph.record(failure(operation="a long name of an operation"), span=trace.NonRecordingSpan(context))
     assert recorded.placement == "failure_span"
@@ -463,9 +463,9 @@ def test_the_count_of_an_outer_hop_holds_what_the_inner_one_had_to_forget(tracer
     """`report.count` is how many were seen, kept or not."""
     with tracer.start_as_current_span("outer") as outer, failgraph.hop():
         with tracer.start_as_current_span("inner") as inner, failgraph.hop():
-            for number in range(hoplog.MAX_LOGGED + 76):
+            for number in range(hop_log.MAX_LOGGED + 76):
                 failgraph.record(event(str(number)))
-    assert inner.attributes[semconv.REPORT_COUNT] == outer.attributes[semconv.REPORT_COUNT] == hoplog.MAX_LOGGED + 76
+    assert inner.attributes[semconv.REPORT_COUNT] == outer.attributes[semconv.REPORT_COUNT] == hop_log.MAX_LOGGED + 76
 
 
 def test_late_for_an_inner_hop_is_still_seen_by_the_outer_one(tracer):

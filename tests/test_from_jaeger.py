@@ -337,12 +337,12 @@ def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
 
 def test_a_disk_without_room_is_said(run, monkeypatch):
     """The traces are kept in temporary files."""
-    from failgraph.backends import spool as kept
+    from failgraph.backends import spool
 
     def full(*_: object, **__: object):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(spool.tempfile, "TemporaryFile", full)
     with later_jaeger_stand_in(FLEET[0]) as server:
         code, _, err = run(server.url, "show", "jaeger", A)
     assert (code, err) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 
 IDS = "abcdefgh"
 CAUSES = st.dictionaries(st.sampled_from(IDS), st.none() | st.sampled_from(IDS))
@@ -50,7 +50,7 @@ class Counted(dict):
 )
 def test_a_chain_runs_from_effect_to_root_cause(causes, start, expected):
     """A chain starts at the effect, ends where a cause is not in the map, and holds no id twice."""
-    assert graph.chain(causes, start) == expected
+    assert cause_graph.chain(causes, start) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_chain_runs_from_effect_to_root_cause(causes, start, expected):
 )
 def test_each_cycle_is_closed_by_one_edge_of_its_own(causes, cycles):
     """A cycle gives one closing edge, and it is an edge of that cycle."""
-    closing = list(graph.closing_edges(causes))
+    closing = list(cause_graph.closing_edges(causes))
     assert len(closing) == len(cycles)
     for id_, cycle in zip(closing, cycles, strict=True):
         assert id_ in cycle
@@ -77,7 +77,7 @@ def test_each_cycle_is_closed_by_one_edge_of_its_own(causes, cycles):
 @given(CAUSES)
 def test_without_the_closing_edges_nothing_runs_in_a_ring(causes):
     """Taking the closing edges away leaves no cycle; taking one away too few leaves one."""
-    closing = list(graph.closing_edges(causes))
+    closing = list(cause_graph.closing_edges(causes))
     cleared = {id_: None if id_ in closing else cause for id_, cause in causes.items()}
     assert all(ends(cleared, id_) for id_ in cleared)
     assert bool(closing) is not all(ends(causes, id_) for id_ in causes)
@@ -98,7 +98,7 @@ def test_looking_for_cycles_is_linear(shape, direction):
         if shape == "star":
             causes = {at: 0 if at else None for at in range(size)}
         counted = Counted(list(causes.items())[::direction])
-        assert len(list(graph.closing_edges(counted))) == (shape == "ring")
+        assert len(list(cause_graph.closing_edges(counted))) == (shape == "ring")
         return counted.asked
 
     assert asked(20_000) <= 11 * asked(2_000)
@@ -107,8 +107,8 @@ def test_looking_for_cycles_is_linear(shape, direction):
 def test_a_chain_of_100_000_is_walked_without_recursion():
     """The longest chains do not meet the recursion limit."""
     causes = {str(at): str(at - 1) if at else None for at in range(100_000)}
-    assert len(graph.chain(causes, "99999")) == 100_000
-    assert graph.root_cause(causes, "99999", causes) == "0"
+    assert len(cause_graph.chain(causes, "99999")) == 100_000
+    assert cause_graph.root_cause(causes, "99999", causes) == "0"
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_a_chain_of_100_000_is_walked_without_recursion():
 )
 def test_the_root_cause(causes, failure_id, order, expected):
     """The root cause is the end of the own failure's chain, else the earliest event without a cause."""
-    assert graph.root_cause(causes, failure_id, order) == expected
+    assert cause_graph.root_cause(causes, failure_id, order) == expected

@@ -14,7 +14,7 @@ import pytest
 import failgraph
 from failgraph import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym import error_bodies as bodies, observing, retries, rollouts, vocabulary as table
+from failgraph.instrumentation.gym import error_bodies, observing, retries, rollouts, vocabulary
 from failgraph.instrumentation.gym.rollout_names import rollout_id_of
 from failgraph.instrumentation.hook_target import Target
 from failgraph.recording.recorder import recorder
@@ -50,13 +50,13 @@ class Failing(Exception):
 
 @pytest.fixture(autouse=True)
 def zoo():
-    bodies.configured(ZOO)
+    error_bodies.configured(ZOO)
     yield
-    bodies.configured({})
+    error_bodies.configured({})
 
 
 def levels(error: Failing) -> list[tuple[str, str]]:
-    return [(level.boundary.value, level.reason) for level in bodies.levels_of(error)]
+    return [(level.boundary.value, level.reason) for level in error_bodies.levels_of(error)]
 
 
 def test_a_body_quotes_those_below_it():
@@ -103,7 +103,7 @@ def test_what_is_not_gyms_or_has_a_report_is_not_read(error):
 def test_a_hostile_body_is_read_in_bounded_time(body):
     """Whatever it is: no exception, no warning, and no more than a moment."""
     started = time.perf_counter()
-    bodies.levels_of(Failing(body))
+    error_bodies.levels_of(Failing(body))
     assert time.perf_counter() - started < 2
 
 
@@ -124,10 +124,10 @@ def test_the_id_of_a_rollout_that_is_asked_for(row, expected):
 
 def test_what_a_table_does_not_know_keeps_its_name_and_is_flagged():
     """A label of a benchmark's own, and an error of a sandbox provider's own."""
-    assert table.meaning_of_class("moon").kind == "moon"
-    assert table.kind_of_sandbox("quantum") == "quantum"
+    assert vocabulary.meaning_of_class("moon").kind == "moon"
+    assert vocabulary.kind_of_sandbox("quantum") == "quantum"
     assert failgraph.stats()["unmapped"] == 2
-    assert table.meaning_of_class("judge_invalid").kind == "judge_unparseable"
+    assert vocabulary.meaning_of_class("judge_invalid").kind == "judge_unparseable"
 
 
 def test_a_validation_error_is_told_without_its_input():

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings as hypothesis_setti
 
 from failgraph import FailureBoundary, FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
 from failgraph.failure.kinds import REGISTERED
-from failgraph.redaction import redacted
+from failgraph.redaction import redact_event
 from failgraph.transport.headers import (
     REPORT,
     SPANS,
@@ -162,7 +162,7 @@ def events(draw: st.DrawFn, event_id: str, cause_id: str | None) -> FailureEvent
         foreign_error=draw(st.none() | FOREIGN),
         details=draw(st.none() | details),
     )
-    return redacted(event)
+    return redact_event(event)
 
 
 @st.composite
@@ -287,13 +287,13 @@ def test_what_is_left_out(sent: tuple[FailureReport, Mapping[str, Place]], most:
     pairs = [
         pair for key, event in kept.items() for pair in zip(texts_of(report.events[key]), texts_of(event), strict=True)
     ]
-    fits = [all(now == shortened(was, limit) for was, now in pairs) for limit in (2000, 200, 60)]
+    fits = [all(now == truncate_redacted(was, limit) for was, now in pairs) for limit in (2000, 200, 60)]
     assert fits[2] if missing else any(fits)
     assert told.report.omitted is (report.omitted or missing)
     assert told.report.failure_id == (report.failure_id if report.failure_id in kept else None)
 
 
-def shortened(text: str, limit: int) -> str:
+def truncate_redacted(text: str, limit: int) -> str:
     """A text in at most `limit` characters, a cut one ending in an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -536,7 +536,7 @@ def test_a_cut_through_a_marker_comes_back() -> None:
     """What was redacted and then cut is read as it was sent."""
     reason = prose(1, 36) + " Authorization: [redacted:credentials] " + prose(2, 1900)
     event = one(failure_reason=reason)
-    assert redacted(event) == event
+    assert redact_event(event) == event
     cut = report_of(one(failure_reason=reason[:59] + "…"))
     told = encode(report_of(event), {}, lines(Told(cut, plain(cut), None)))
     (sent,) = told.report.events.values()
@@ -868,7 +868,7 @@ def test_secrets_of_others_are_redacted(entry: Any) -> None:
         "details": {"provider_status_reason": entry.text},
     }
     (event,) = decode(json.dumps({"events": {"e1": fields}})).events.values()
-    assert redacted(event) is event
+    assert redact_event(event) is event
     assert not [secret for secret in entry.secrets if secret in event.model_dump_json()]
 
 
@@ -1016,7 +1016,7 @@ def assert_valid(found: FailureReport | None) -> None:
 
 
 def redacted_all(report: FailureReport) -> FailureReport:
-    return report.model_copy(update={"events": {key: redacted(event) for key, event in report.events.items()}})
+    return report.model_copy(update={"events": {key: redact_event(event) for key, event in report.events.items()}})
 
 
 @LAX

@@ -14,7 +14,7 @@ from opentelemetry.trace import Status, StatusCode
 import failgraph
 from failgraph import FailureReport, NgFailureEvent, semconv
 from failgraph.codec import decode
-from failgraph.recording import hop_log as hoplog, index
+from failgraph.recording import hop_log, index
 
 
 def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:
@@ -341,7 +341,7 @@ def test_a_report_holds_256_the_own_chain_first_then_the_newest(tracer):
         own.__cause__ = root
         failgraph.record(own, own=True)
         report = failgraph.current_report()
-    assert len(report.events) == hoplog.MAX_REPORTED
+    assert len(report.events) == hop_log.MAX_REPORTED
     assert report.omitted
     assert {root.event_id, own.event_id, others[-1].event_id} <= set(report.events)
     assert others[0].event_id not in report.events
@@ -354,19 +354,19 @@ def test_a_log_keeps_1024_and_lets_the_oldest_go_that_caused_nothing_kept(tracer
         root, effect = failure("a_root"), failure("an_effect")
         effect.__cause__ = root
         failgraph.record(effect, own=True)
-        for _ in range(hoplog.MAX_LOGGED + 10):
+        for _ in range(hop_log.MAX_LOGGED + 10):
             failgraph.record(failure())
     ids = span.attributes[semconv.REPORT_IDS]
-    assert len(ids) == hoplog.MAX_LOGGED
+    assert len(ids) == hop_log.MAX_LOGGED
     assert ids[:2] == (root.event_id, effect.event_id)
     assert span.attributes[semconv.REPORT_OMITTED] is True
-    assert span.attributes[semconv.REPORT_COUNT] == hoplog.MAX_LOGGED + 12
+    assert span.attributes[semconv.REPORT_COUNT] == hop_log.MAX_LOGGED + 12
 
 
 def test_of_a_chain_longer_than_the_log_the_end_is_kept(tracer):
     """Where every failure caused a kept one the oldest goes: what is left is one chain, and says that it is not all."""
     events, cause_id = [], None
-    for number in range(hoplog.MAX_LOGGED + 5):
+    for number in range(hop_log.MAX_LOGGED + 5):
         event = failgraph.FailureEvent(event_id=str(number), failure_kind="a_link", boundary="agent", cause_id=cause_id)
         cause_id = event.event_id
         events.append(event)

@@ -22,7 +22,7 @@ import failgraph
 from failgraph import NgFailureEvent
 from failgraph.journal import files as journal_files
 from failgraph.journal.lines import line_of, packed
-from failgraph.recording import writer as writing
+from failgraph.recording import writer
 from failgraph.recording.recorder import recorder
 from failgraph.settings import current
 from journals import event, files, ids, lines
@@ -152,7 +152,7 @@ def test_without_reasons_it_has_none(directory, setting):
 
 def test_off_nothing_of_it_runs(tmp_path, tracer, monkeypatch):
     """Without the setting no line is made."""
-    monkeypatch.setattr(writing, "line_of", None)
+    monkeypatch.setattr(writer, "line_of", None)
     with tracer.start_as_current_span("s"):
         assert failgraph.record(event("a")).placement == "span"
     assert failgraph.record(event("b")).placement == "nowhere"

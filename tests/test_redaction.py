@@ -14,7 +14,7 @@ import otlp_file
 from failgraph import FailureEvent, NgFailureEvent, failure_report_for, record
 from failgraph.cli import main
 from failgraph.errors import ConfigError
-from failgraph.redaction import HIDDEN, redact, redacted_beginning
+from failgraph.redaction import HIDDEN, redact, redact_and_truncate
 from failgraph.settings import checked, configure
 from redaction_corpus import INNOCENT, SECRETS
 
@@ -50,8 +50,8 @@ def test_half_a_secret_at_the_cut_is_not_shown():
         assert "sk-" not in event.failure_reason
         assert len(event.failure_reason) <= 2000
         assert "aB27" not in event.failure_reason
-    assert redacted_beginning("word " * 2000 + KEY, 200).endswith("…")
-    assert redacted_beginning("x" * 100_000, 200) == "…"
+    assert redact_and_truncate("word " * 2000 + KEY, 200).endswith("…")
+    assert redact_and_truncate("x" * 100_000, 200) == "…"
 
 
 @pytest.mark.parametrize("name", ["pa\u017f\u017fword", "PA\u017fSWORD", "credent\u0130al", "credent\u0131als"])

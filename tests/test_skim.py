@@ -16,7 +16,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from failgraph.errors import SourceError
 from failgraph.readers import lines, read
-from failgraph.readers.skimming import skimmer as skim
+from failgraph.readers.skimming import skimmer
 from otlp_file import event, failure_span, process, reported, seen, span, write
 
 pytest.importorskip("msgspec", reason="without it nothing is skimmed")
@@ -67,21 +67,21 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
         for size in (1, 2500):
             without.setattr(lines, "_AT_ONCE", size)
             assert result() == skimmed
-        without.setattr(skim, "types", lambda: None)
+        without.setattr(skimmer, "types", lambda: None)
         assert result() == skimmed
-        without.setattr(skim.Skimmer, "first", lambda *_: skim.IN_FULL)
-        without.setattr(skim.Skimmer, "second", lambda *_: skim.IN_FULL)
+        without.setattr(skimmer.Skimmer, "first", lambda *_: skimmer.IN_FULL)
+        without.setattr(skimmer.Skimmer, "second", lambda *_: skimmer.IN_FULL)
         return skimmed, result()
 
 
 def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
     """Spans of other traces are passed over in both passes, and what is read is the same."""
     path = write(tmp_path / "f.jsonl", *map(compact, documents()))
-    skimmer = skim.Skimmer()
-    parse = skimmer.first(lambda _: None).parse
+    passes = skimmer.Skimmer()
+    parse = passes.first(lambda _: None).parse
     first = [parse(line) for line in path.read_bytes().splitlines()]
     assert [each.spans for each in first] == [8, 8]
-    parse = skimmer.second(["0af7651916cd43dd8448eb211c80319c"]).parse
+    parse = passes.second(["0af7651916cd43dd8448eb211c80319c"]).parse
     second = [parse(line) for line in path.read_bytes().splitlines()]
     assert [len(spans) for each in second for _, spans in each.rest] == [1, 2]
     skimmed, full = both(path, monkeypatch)
@@ -93,14 +93,14 @@ def test_lines_of_one_span(tmp_path, monkeypatch):
     """Of lines that differ in their span alone the spans are passed over at once, all but those that are asked for."""
     made = [process(each, service="one") for each in documents()[0]["resourceSpans"][0]["scopeSpans"][0]["spans"]]
     text = [compact(each) + b"\n" for each in made]
-    skimmer = skim.Skimmer()
-    way = skimmer.first(lambda _: None)
+    passes = skimmer.Skimmer()
+    way = passes.first(lambda _: None)
     assert way.lines(text)[1] == list(range(9))
     way.parse(text[1]), way.parse(text[2])
     times, others = way.lines([*text, text[3][:-1], text[3].replace(b'"service', b'"other')])
     assert [trace_id for trace_id, _, _ in times] == OTHERS
     assert others == [0, 9, 10]
-    _, others = skimmer.second([OTHERS[2], OTHERS[5]]).lines(text)
+    _, others = passes.second([OTHERS[2], OTHERS[5]]).lines(text)
     assert others == [3, 6]
 
 

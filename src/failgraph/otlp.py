@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from failgraph.backends.refusals import without
 from failgraph.errors import ConfigError
 from failgraph.redaction import survives
-from failgraph.redaction.display import neutral, shown
+from failgraph.redaction.display import display, sanitize
 from failgraph.redaction.rule import mark
 from failgraph.settings.values import headers, said
 
@@ -47,7 +47,7 @@ class Target(NamedTuple):
     @property
     def address(self) -> str:
         """Host and port, as people write them; nothing of what else the endpoint may hold."""
-        host = mark("host") if self.hidden else neutral(self.host)
+        host = mark("host") if self.hidden else sanitize(self.host)
         return f"{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
@@ -106,4 +106,4 @@ def exporter(where: Target) -> SpanExporter:
 def in_its_words(text: str, environ: Mapping[str, str], limit: int) -> str:
     """What an exporter says, without the headers that it sends along: who refuses them may repeat them."""
     sent = [value for name in HEADERS for _, value in headers(name, environ.get(name, ""), [])]
-    return shown(without(sent, text), limit)
+    return display(without(sent, text), limit)

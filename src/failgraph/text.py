@@ -18,7 +18,7 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that move, hide, reorder or break text: controls, formats (bidi), surrogates, separators."""
 
 
-def well_formed(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     r"""`text` with lone surrogates written out (as `\ud800`) and counted; one in a name or a status costs a batch."""
     if text.isascii():
         return text
@@ -67,7 +67,7 @@ def safe_str(value: object) -> str:
         return f"<unprintable {type(value).__name__}>"
 
 
-def neutral(text: str, limit: int = 200) -> str:
+def sanitize(text: str, limit: int = 200) -> str:
     """`text` in one line of at most `limit` characters, each unsafe character written out as an escape."""
     shown = cut(text, limit)
     if shown.isascii() and shown.isprintable():

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from failgraph.backends import refusals, response_body as body
+from failgraph.backends import refusals, response_body
 from failgraph.backends.address import is_loopback
 from failgraph.backends.refusals import HEAD, Place
 from failgraph.errors import SourceError
@@ -140,17 +140,17 @@ class Client:
                 return self._taken(reply, allowed, until)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise refusals.unreachable(self.place, error) from None
-        except (httpx.TimeoutException, body.OverdueError):
+        except (httpx.TimeoutException, response_body.OverdueError):
             raise self.place.error("does not answer in time; ask again, or for less (--limit, --since)") from None
         except httpx.ProxyError:
             raise self.place.error("is behind a proxy of the environment (HTTPS_PROXY) that refuses") from None
-        except (httpx.RemoteProtocolError, httpx.NetworkError, body.DamagedError):
+        except (httpx.RemoteProtocolError, httpx.NetworkError, response_body.DamagedError):
             raise self.place.error("breaks off its answer, or does not speak HTTP; ask again") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.place.error(f"cannot be asked ({type(error).__name__})") from None
         except UnicodeError:
             raise self.place.error(f"has a name that no machine can have; mend {self.place.url_setting}") from None
-        except body.OverlongError:
+        except response_body.OverlongError:
             raise refusals.too_large(self.place, self._limits.bytes) from None
 
     def _fresh_file(self) -> IO[bytes]:
@@ -169,11 +169,11 @@ class Client:
         accepted = status == 200 or status in allowed
         most = self._limits.bytes if accepted else HEAD
         if accepted and (_number(reply.headers.get("content-length", "")) or 0) > most:
-            raise body.OverlongError
+            raise response_body.OverlongError
         file = self._fresh_file()
         try:
-            size = body.write(reply.iter_raw(), file, most, until, packed=packing == "gzip")
-        except body.OverlongError:
+            size = response_body.write(reply.iter_raw(), file, most, until, packed=packing == "gzip")
+        except response_body.OverlongError:
             if accepted:
                 raise
             size = most

@@ -12,7 +12,7 @@ from failgraph.backends.empty_responses import is_empty
 from failgraph.backends.windows import Found, Page, newest
 from failgraph.readers.json_parts import count
 from failgraph.readers.otlp_protobuf import looks_like_protobuf
-from failgraph.text import well_formed
+from failgraph.text import escape_surrogates
 from failgraph.traces.query import Query
 
 _PAGE = 100
@@ -114,7 +114,7 @@ def traceql(query: Query) -> str:
 
 def _quoted(text: str) -> str:
     """A string of TraceQL, which are Go's: JSON's escapes but those of half characters."""
-    return json.dumps(well_formed(text), ensure_ascii=False)
+    return json.dumps(escape_surrogates(text), ensure_ascii=False)
 
 
 def _no_route(answer: Answer) -> bool:

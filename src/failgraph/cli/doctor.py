@@ -16,7 +16,7 @@ from failgraph.cli.output import print_lines
 from failgraph.cli.source import called
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.settings import current
 from failgraph.traces.query import Query
 from failgraph.view.picture import Line, Part
@@ -71,7 +71,7 @@ def _ask(source: str) -> tuple[str, Ask]:
             return _so_far(source)
         return read_backend(address._replace(trace_id=trace_id), Query(), current())[0]
 
-    return shown(called(source, address)), ask
+    return display(called(source, address)), ask
 
 
 def _so_far(path: str) -> Reading:

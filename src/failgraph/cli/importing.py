@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from failgraph.cli.exit_codes import DONE, NO_SOURCE
 from failgraph.cli.messages import harmless, say
 from failgraph.cli.output import progress
-from failgraph.view import neutral
+from failgraph.view import sanitize
 
 if TYPE_CHECKING:
     from failgraph.export.account import Account
@@ -50,7 +50,7 @@ def _notes(account: Account) -> Iterator[str]:
         yield f"{account.unnamed} more rows are malformed"
     if account.unknown_classes:
         common = account.unknown_classes.most_common(_MAX_CLASSES)
-        named = ", ".join(f"{neutral(name, 80)} ({count})" for name, count in common)
+        named = ", ".join(f"{sanitize(name, 80)} ({count})" for name, count in common)
         more = len(account.unknown_classes) - len(common)
         yield f"failure classes that are not known, kept as they are: {named}{f' and {more} more' if more else ''}"
     if account.imported and not account.into_file:

@@ -13,16 +13,16 @@ def say(line: str) -> None:
 
 def harmless(text: str) -> str:
     """A text that may hold anything, in one line that can be said."""
-    from failgraph.text import neutral  # which brings logging along: nobody waits for it where nothing is wrong
+    from failgraph.text import sanitize  # which brings logging along: nobody waits for it where nothing is wrong
 
-    return neutral(text, 2000)
+    return sanitize(text, 2000)
 
 
 def without_secrets(text: str) -> str:
     """The same of a text that may hold a secret; the settings that say what is one must be usable."""
-    from failgraph.redaction.display import shown
+    from failgraph.redaction.display import display
 
-    return shown(text, 2000)
+    return display(text, 2000)
 
 
 def drop_stdout() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from failgraph.semconv import CAUSE_SPAN_ID, CAUSE_TRACE_ID, CHUNK_BYTES, PREFIX, REST
-from failgraph.text import well_formed
+from failgraph.text import escape_surrogates
 
 Value = str | bool | int | tuple[str, ...]
 Attributes = dict[str, Value]
@@ -64,7 +64,7 @@ def read_text(attributes: Mapping[str, object], key: str) -> str | None:
     rest = attributes.get(key + REST, ())
     if not isinstance(rest, (list, tuple)):
         return None
-    return well_formed("".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first)
+    return escape_surrogates("".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first)
 
 
 def text_bytes(attributes: Mapping[str, object]) -> int:

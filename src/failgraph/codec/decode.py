@@ -9,12 +9,12 @@ from pydantic import BaseModel
 
 from failgraph import semconv
 from failgraph.codec.attributes import halved_bytes, read_int, read_text, text_bytes
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.kinds import fits_pattern
 from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.failure.salvage import boundary_of, salvage
 from failgraph.losses import Loss, Losses
-from failgraph.text import ID_LENGTH, shared, well_formed
+from failgraph.text import ID_LENGTH, escape_surrogates, shared
 
 _TEXT = {
     "boundary": semconv.BOUNDARY,
@@ -208,7 +208,7 @@ def assemble(
         if event.cause_id is not None and event.cause_id not in events:
             losses.append(Loss("cause_missing", f"{event.cause_id}, the cause of {key}"))
             kept[key] = event.model_copy(update={"cause_id": None})
-    for key in list(graph.closing_edges({key: event.cause_id for key, event in kept.items()})):
+    for key in list(cause_graph.closing_edges({key: event.cause_id for key, event in kept.items()})):
         losses.append(Loss("cycle", f"{key} names the cause {kept[key].cause_id}"))
         kept[key] = kept[key].model_copy(update={"cause_id": None})
     missing = dict.fromkeys(key for key in (failure_id, *written) if key is not None and key not in kept)
@@ -260,7 +260,9 @@ def says_omitted(span_attributes: Mapping[str, object]) -> bool:
 def report_ids_of(span_attributes: Mapping[str, object]) -> tuple[str, ...]:
     """The ids that a hop wrote down, in its order."""
     ids = span_attributes.get(semconv.REPORT_IDS)
-    return tuple(well_formed(key) for key in ids if isinstance(key, str)) if isinstance(ids, (list, tuple)) else ()
+    return (
+        tuple(escape_surrogates(key) for key in ids if isinstance(key, str)) if isinstance(ids, (list, tuple)) else ()
+    )
 
 
 def better(one: Decoded, other: Decoded) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from failgraph import semconv
 from failgraph.codec.attributes import SURELY_SHORT, Attributes, int_attributes, text_attributes, text_bytes
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.kinds import OTHER, fits_pattern
 from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
 
@@ -149,7 +149,7 @@ def report_attributes(
         return {}
     length = limits.value_length
     causes = {key: event.cause_id for key, event in seen.events.items()}
-    root = graph.root_cause(causes, seen.failure_id, seen.events)
+    root = cause_graph.root_cause(causes, seen.failure_id, seen.events)
     ids, omitted = (seen.events, seen.omitted) if sent is None else (sent.events, sent.omitted)
     fits = length is None or all(len(key) <= length for key in ids)
     groups: list[Attributes] = [{semconv.REPORT_SCHEMA_VERSION: semconv.SCHEMA_VERSION}]

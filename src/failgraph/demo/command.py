@@ -18,7 +18,7 @@ from failgraph.otlp import ENDPOINTS, PROTOCOLS, Target, listens, target
 from failgraph.readers import Trace, read, spans
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
-from failgraph.view import neutral
+from failgraph.view import sanitize
 from failgraph.view.pages import grafana_page, jaeger_page
 from failgraph.view.picture import duration
 
@@ -57,7 +57,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
             if file.tell():
                 raise FileExistsError(errno.EEXIST, "it is there already; name a new file")
     except OSError as error:
-        print(f"failgraph: {neutral(path)} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"failgraph: {sanitize(path)} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     kept = done = False
     # Its end is then as orderly as by Ctrl-C.

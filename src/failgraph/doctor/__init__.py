@@ -11,7 +11,7 @@ from failgraph.doctor.endpoint import endpoint
 from failgraph.doctor.journal import journal
 from failgraph.errors import ConfigError
 from failgraph.otlp import listens, target
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.settings import from_env
 
 __all__ = ["Ask", "Check", "checks"]
@@ -35,6 +35,6 @@ def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> 
     try:
         from failgraph.doctor.round_trip import round_trip
     except Exception as error:  # noqa: BLE001 - the SDK raises while it is loaded, for a limit that is no number
-        yield Check("round trip", "problem", shown(f"OpenTelemetry's SDK does not start: {error}", 500))
+        yield Check("round trip", "problem", display(f"OpenTelemetry's SDK does not start: {error}", 500))
         return
     yield from round_trip(where, environ, backend, ask)

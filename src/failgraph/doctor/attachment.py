@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from failgraph.doctor.check import Check
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.attach import attach, detach
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.settings import Settings
 from failgraph.settings.names import ENABLED
 
@@ -70,7 +70,7 @@ def _targets() -> Iterator[Check]:
             yield from (Check(PART, "note", text) for text in failed)
             yield Check(PART, "ok", _installed(package, installed.get(package, [])))
         for missing, why in hooks.missing().items():
-            yield Check(PART, "problem", shown(f"{missing} cannot be hooked ({why}); the rest works"))
+            yield Check(PART, "problem", display(f"{missing} cannot be hooked ({why}); the rest works"))
     finally:
         detach()
 
@@ -95,5 +95,5 @@ def _not_loaded(module: str) -> str | None:
     except ModuleNotFoundError:
         return None  # of another version, which has no such part
     except Exception as error:  # noqa: BLE001 - a package may raise anything while it is loaded
-        return shown(f"{module} cannot be imported: {type(error).__name__}: {error}")
+        return display(f"{module} cannot be imported: {type(error).__name__}: {error}")
     return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from failgraph.doctor.check import Check
 from failgraph.otlp import HEADERS
 from failgraph.redaction import missing_function, survives
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.redaction.rule import mark
 from failgraph.settings import Settings, from_env
 from failgraph.settings.names import (
@@ -67,12 +67,12 @@ def _value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
     if isinstance(value, tuple):
         whole = environ.get(name, "")
         value = ",".join(each if "/" in each or survives(each, whole) else mark("secret") for each in value)
-    return shown(value)
+    return display(value)
 
 
 def _configuration_file(path: str) -> Iterator[Check]:
     if path and not os.path.isfile(path):
-        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={shown(path)} is no file")
+        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={display(path)} is no file")
     elif path:
         text = (
             "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent;"
@@ -90,11 +90,11 @@ def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
     elif exporters and "otlp" not in exporters:
         text = "a provider that OpenTelemetry makes sends to no OTLP endpoint"
-        yield Check(PART, "note", f"OTEL_TRACES_EXPORTER={shown(exporters, 80)}: {text}")
+        yield Check(PART, "note", f"OTEL_TRACES_EXPORTER={display(exporters, 80)}: {text}")
     sampler = said.get("OTEL_TRACES_SAMPLER", "")
     share = _sampled(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
     if share != 1:
-        text = f"OTEL_TRACES_SAMPLER={shown(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
+        text = f"OTEL_TRACES_SAMPLER={display(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
         yield Check(PART, "problem" if share == 0 else "note", text)
     problems: list[str] = []
     for name in HEADERS:
@@ -102,7 +102,7 @@ def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name, what in _DROPPING.items():
         if said.get(name):
-            yield Check(PART, "note", f"{name}={shown(said[name], 80)}: {what}")
+            yield Check(PART, "note", f"{name}={display(said[name], 80)}: {what}")
 
 
 def _sampled(sampler: str, argument: str) -> float | None:

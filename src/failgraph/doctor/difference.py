@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from failgraph.failure.records import FailureReport
 from failgraph.readers import Trace
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.semconv import ROLLOUT_ID
 
 _CLOCK_NANO = 1000
@@ -47,14 +47,14 @@ def of_traces(here: Trace, there: Trace) -> Iterator[str]:
     for hop in here.hops:
         same = back.get(hop.span.span_id)
         if same is None:
-            yield f"the hop {shown(hop.span.name, _SHOWN)} is missing"
+            yield f"the hop {display(hop.span.name, _SHOWN)} is missing"
         elif same.report != hop.report:
-            yield f"the report of the hop {shown(hop.span.name, _SHOWN)} is another one"
+            yield f"the report of the hop {display(hop.span.name, _SHOWN)} is another one"
     if here.rollout_ids != there.rollout_ids:
         yield f"{ROLLOUT_ID} is missing"
     if (here.root_cause, here.recovered) != (there.root_cause, there.recovered):
         yield "the root cause, or what recovered, is another one"
-    yield from (f"{loss.kind}: {shown(loss.detail, 200)}" for loss in there.losses if loss not in here.losses)
+    yield from (f"{loss.kind}: {display(loss.detail, 200)}" for loss in there.losses if loss not in here.losses)
 
 
 def _flat(fields: Mapping[str, object], above: str = "") -> dict[str, object]:
@@ -73,4 +73,4 @@ def _change(before: object, after: object) -> str:
 
 
 def _said(value: object) -> str:
-    return "nothing" if value is None else shown(repr(value), _SHOWN)
+    return "nothing" if value is None else display(repr(value), _SHOWN)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from failgraph.doctor.check import Check
 from failgraph.readers.source import files_of
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.settings import Settings
 from failgraph.settings.names import JOURNAL, JOURNAL_MAX_BYTES
 
@@ -20,7 +20,7 @@ def journal(settings: Settings) -> Iterator[Check]:
     if folder is None:
         yield Check(PART, "ok", f"{JOURNAL} is unset: what a trace loses is lost")
         return
-    where = shown(folder)
+    where = display(folder)
     if not os.path.isdir(folder):
         above = os.path.dirname(folder)
         if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):

@@ -17,7 +17,7 @@ from failgraph.doctor.sample_graph import marked
 from failgraph.errors import SourceError
 from failgraph.otlp import Target, exporter, in_its_words
 from failgraph.readers import Trace
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 
 PART = "round trip"
 ASK_S = 20.0
@@ -33,10 +33,10 @@ def round_trip(where: Target, environ: Mapping[str, str], backend: str | None, a
             graph = marked()
     except Exception as error:  # noqa: BLE001 - the SDK raises anything for a variable that it cannot use
         said = f"OpenTelemetry's SDK does not start: {type(error).__name__}: {error}"
-        yield Check(PART, "problem", shown(said, 500))
+        yield Check(PART, "problem", display(said, 500))
         return
     for said in dict.fromkeys(str(record.msg) for record in records):  # a value of some variable goes where % is
-        yield Check(PART, "note", shown(f"OpenTelemetry's SDK logs: {said}"))
+        yield Check(PART, "note", display(f"OpenTelemetry's SDK logs: {said}"))
     if graph.trace is None:
         yield Check(PART, "problem", "nothing was recorded; the settings above say why")
         return
@@ -54,7 +54,7 @@ def round_trip(where: Target, environ: Mapping[str, str], backend: str | None, a
     try:
         back = _asked(ask, graph.trace)
     except SourceError as error:
-        yield Check(PART, "problem", shown(str(error), 500))
+        yield Check(PART, "problem", display(str(error), 500))
         return
     if back is None:
         text = f"{backend} did not have the trace within {ASK_S:g} s: does what listens at {address} send to it?"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from failgraph.failure.records import FailureBoundary
 from failgraph.failure.salvage import boundary_of
-from failgraph.text import bounded_id, safe_str, well_formed
+from failgraph.text import bounded_id, escape_surrogates, safe_str
 
 BoundaryFor = Callable[[BaseException], "FailureBoundary | None"]
 """The boundary of a failure exception, or None where it has none and so cannot be recorded."""
@@ -239,4 +239,4 @@ def observed(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
 def event_id(error: BaseException) -> str | None:
     """The event id of a failure exception, or of a foreign one that was recorded as a failure, as it is written."""
     value = _said(error, "event_id") if is_failure(error) else recorded_id(error)
-    return None if value is None else bounded_id(well_formed(safe_str(value)))
+    return None if value is None else bounded_id(escape_surrogates(safe_str(value)))

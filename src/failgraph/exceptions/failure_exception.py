@@ -31,9 +31,9 @@ from failgraph.failure.ids import new_event_id
 from failgraph.failure.kinds import OTHER
 from failgraph.failure.records import FailureBoundary, FailureEvent, SdkErrorDetails
 from failgraph.failure.salvage import boundary_of, fields_of
-from failgraph.redaction import cleaned, redact, redacted_beginning
+from failgraph.redaction import redact, redact_and_truncate, redact_fields
 from failgraph.settings import current
-from failgraph.text import bounded_id, cut, safe_str, well_formed
+from failgraph.text import bounded_id, cut, escape_surrogates, safe_str
 
 _Failure = TypeVar("_Failure", bound="NgFailureEvent")
 _FIELDS = tuple(name for name in FailureEvent.model_fields if name != "event_id")
@@ -125,7 +125,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self.exception_type = exception_type
         self.details = details
         self.cause_id = cause_id
-        given = "" if event_id is None else well_formed(safe_str(event_id))
+        given = "" if event_id is None else escape_surrogates(safe_str(event_id))
         if given:
             self.event_id = bounded_id(given)
 
@@ -229,7 +229,7 @@ def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
         fields["cause_id"] = node.cause_id
     if node.foreign is not None and fields.get("foreign_error") is None:
         fields["foreign_error"] = sdk_error_details(node.foreign)
-    return cleaned(own_id, fields)
+    return redact_fields(own_id, fields)
 
 
 def sdk_error_details(error: BaseException) -> SdkErrorDetails:
@@ -238,11 +238,11 @@ def sdk_error_details(error: BaseException) -> SdkErrorDetails:
     The message is the error's own `message` where it has one, since `str()` of an SDK error can hold request data.
     """
     own = attribute(error, "message")
-    message = well_formed(own if isinstance(own, str) else safe_str(error))
+    message = escape_surrogates(own if isinstance(own, str) else safe_str(error))
     name = error.exception_type if isinstance(error, pickling.LostCauseError) else type(error).__name__ or "Exception"
     return SdkErrorDetails(
-        exception_type=cut(well_formed(name), 256),
-        message=redacted_beginning(message, 2000),
+        exception_type=cut(escape_surrogates(name), 256),
+        message=redact_and_truncate(message, 2000),
         http_status=foreign_status(error),
     )
 

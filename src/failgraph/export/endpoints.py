@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError
 from failgraph.otlp import GRPC, HTTP, HTTP_PORT, protocol_of
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 
 _HTTP_PATH = "/v1/traces"
 
@@ -39,4 +39,4 @@ def _split(endpoint: str) -> tuple[SplitResult, int | None]:
             return parts, parts.port
     except ValueError:
         pass
-    raise ConfigError([f"--to {shown(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"])
+    raise ConfigError([f"--to {display(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"])

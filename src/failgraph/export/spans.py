@@ -14,9 +14,9 @@ from failgraph.export.inputs import Kept, Saved
 from failgraph.readers.journal_spans import event_attributes, failure_span_attributes
 from failgraph.readers.row_attempts import Attempt
 from failgraph.readers.row_spans import SPAN_NAME, attributes_of, events_of, failed_with, service_of
-from failgraph.redaction import redact, redacted
+from failgraph.redaction import redact, redact_event
 from failgraph.semconv import EVENT_NAME
-from failgraph.text import cut, neutral
+from failgraph.text import cut, sanitize
 
 
 def span_of(found: Saved | Kept) -> ReadableSpan:
@@ -26,12 +26,12 @@ def span_of(found: Saved | Kept) -> ReadableSpan:
 
 def _of_line(kept: Kept) -> ReadableSpan:
     """A failure span below the span that the failure was observed on."""
-    line, place = kept.line._replace(event=redacted(kept.line.event)), kept.place
+    line, place = kept.line._replace(event=redact_event(kept.line.event)), kept.place
     return ReadableSpan(
         name=EVENT_NAME,
         context=_context(place.trace_id, place.span_id),
         parent=None if place.parent_span_id is None else _context(place.trace_id, place.parent_span_id),
-        resource=_resource(neutral(redact(line.service), 80)),
+        resource=_resource(sanitize(redact(line.service), 80)),
         attributes=failure_span_attributes(),
         events=[Event(EVENT_NAME, event_attributes(line), line.time_unix_nano)],
         kind=SpanKind.INTERNAL,
@@ -67,8 +67,8 @@ def _of_attempt(saved: Saved) -> ReadableSpan:
 
 def _redacted(attempt: Attempt) -> Attempt:
     return attempt._replace(
-        server=neutral(redact(attempt.server), 80),
-        events={key: redacted(event) for key, event in attempt.events.items()},
+        server=sanitize(redact(attempt.server), 80),
+        events={key: redact_event(event) for key, event in attempt.events.items()},
     )
 
 

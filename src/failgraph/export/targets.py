@@ -16,7 +16,7 @@ from failgraph.errors import ConfigError
 from failgraph.export.endpoints import endpoint_exporter
 from failgraph.export.files import file_exporter
 from failgraph.otlp import in_its_words
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _HOST_AND_PORT = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}(?:/.*)?")
@@ -63,7 +63,9 @@ def opened_target(to: str, inputs: Sequence[str], environ: Mapping[str, str]) ->
         elif to == "-":
             raise ConfigError(["--to - is no target: standard output is for what became of the rows; name a file"])
         elif _HOST_AND_PORT.fullmatch(to) and not os.path.exists(to):
-            raise ConfigError([f"--to {shown(to)} is neither a file nor an address; did you mean http://{shown(to)}?"])
+            raise ConfigError(
+                [f"--to {display(to)} is neither a file nor an address; did you mean http://{display(to)}?"]
+            )
         else:
             with file_exporter(to, inputs) as (exporter, known):
                 yield Target(exporter, known, is_file=True, complaints=complaints)

@@ -21,7 +21,7 @@ from pydantic import (
 )
 from typing_extensions import Self
 
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.boundary import FailureBoundary as FailureBoundary
 
 FailureStage = Literal["admission", "seed", "agent", "verification", "cleanup"]
@@ -229,6 +229,6 @@ def validate_failure_event_map(events: Mapping[str, FailureEvent]) -> Mapping[st
             raise ValueError(f"key {key!r} holds the event {event.event_id!r}; an event is keyed by its event_id")
         if event.cause_id is not None and event.cause_id not in events:
             raise ValueError(f"event {key!r} names the cause {event.cause_id!r}, which is not in this map")
-    for key in graph.closing_edges({key: event.cause_id for key, event in events.items()}):
+    for key in cause_graph.closing_edges({key: event.cause_id for key, event in events.items()}):
         raise ValueError(f"the cause {events[key].cause_id!r} of event {key!r} closes a cycle")
     return events

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from failgraph.failure.kinds import OTHER
 from failgraph.failure.records import DETAILS_OF, FailureBoundary, FailureEvent, FailureStage, SdkErrorDetails
 from failgraph.losses import Loss, LossKind
-from failgraph.text import ID_LENGTH, bounded_id, cut, safe_str, well_formed
+from failgraph.text import ID_LENGTH, bounded_id, cut, escape_surrogates, safe_str
 
 _STAGES = frozenset(get_args(FailureStage))
 
@@ -108,7 +108,7 @@ def _field(boundary: FailureBoundary, name: str, value: object, lose: Any, short
 def _text(name: str, value: object, limit: int, lose: Any, shorten: Callable[[str, int], str]) -> str:
     if not isinstance(value, str):
         lose("unknown_field", name)
-    text = well_formed(safe_str(value))
+    text = escape_surrogates(safe_str(value))
     if limit and len(text) > limit:
         lose("text_cut", name)
         text = bounded_id(text) if limit == ID_LENGTH else shorten(text, limit)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import wrapt
 
 from failgraph.diagnostics import count, guard, logger, warn_once
-from failgraph.instrumentation.gym import released, upcoming as coming
+from failgraph.instrumentation.gym import released, upcoming
 from failgraph.instrumentation.hook_target import Target
 
 TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
@@ -35,7 +35,7 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
     ),
     "requests.adapters": (Target("HTTPAdapter", "send", "http_clients:requests_send"),),
     **released.TARGETS,
-    **coming.TARGETS,
+    **upcoming.TARGETS,
 }
 """What is wrapped, by the module that has to be there."""
 

@@ -16,9 +16,9 @@ from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import carries_failure
 from failgraph.recording.recorder import record_leaving
-from failgraph.redaction import HIDDEN, redacted_beginning
+from failgraph.redaction import HIDDEN, redact_and_truncate
 from failgraph.settings import current
-from failgraph.text import safe_str, well_formed
+from failgraph.text import escape_surrogates, safe_str
 
 _MESSAGE: Final = "exception.message"
 _STACKTRACE: Final = "exception.stacktrace"
@@ -108,7 +108,7 @@ def _clean(error: BaseException, attributes: Mapping[str, Any] | None) -> Mappin
     }
     for name in (_MESSAGE, _STACKTRACE):
         if isinstance(cleaned[name], str):
-            cleaned[name] = redacted_beginning(well_formed(cleaned[name]), _MAX_TEXT)
+            cleaned[name] = redact_and_truncate(escape_surrogates(cleaned[name]), _MAX_TEXT)
     return cleaned
 
 
@@ -131,4 +131,4 @@ def _frames(error: BaseException) -> list[str]:
 def _status_text(error: BaseException | None, description: str) -> str:
     if error is not None and not current().reason and carries_failure(error):
         return type(error).__qualname__
-    return redacted_beginning(well_formed(description), _MAX_TEXT)
+    return redact_and_truncate(escape_surrogates(description), _MAX_TEXT)

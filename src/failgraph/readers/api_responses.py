@@ -16,8 +16,8 @@ from typing import NamedTuple
 from failgraph.journal.lines import is_line, is_note
 from failgraph.readers.contents import MAX_REFUSALS
 from failgraph.readers.row_attempts import shape_of
-from failgraph.redaction import redacted_beginning
-from failgraph.text import neutral
+from failgraph.redaction import redact_and_truncate
+from failgraph.text import sanitize
 
 WARNINGS = "@jaeger@warnings"
 """The span attribute in which Jaeger's v3 API hands on what its own one has in `warnings`."""
@@ -119,7 +119,7 @@ def _text(value: object) -> str:
 
 def said(text: str) -> str:
     """Words of a backend, as they may stand in a message: one line, not long, no secrets."""
-    return neutral(redacted_beginning(text, _MAX_SAID), _MAX_SAID)
+    return sanitize(redact_and_truncate(text, _MAX_SAID), _MAX_SAID)
 
 
 def left_out(warnings: object) -> str | None:

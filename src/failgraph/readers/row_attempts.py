@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent
 from failgraph.failure.salvage import salvage
 from failgraph.gym_formats.outcomes import Outcome, collected, episode_failure, outcome_of
@@ -119,7 +119,7 @@ def _bounded(events: dict[str, FailureEvent], failure_id: str | None) -> dict[st
     """As many as a hop's report has, the own chain first, then the newest; in the order of the row."""
     if len(events) <= _MAX_EVENTS:
         return events
-    own = graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)
+    own = cause_graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)
     kept = set(list(dict.fromkeys([*own, *reversed(events)]))[:_MAX_EVENTS])
     return {key: event for key, event in events.items() if key in kept}
 

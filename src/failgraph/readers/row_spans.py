@@ -12,7 +12,7 @@ from failgraph.failure.kinds import OTHER
 from failgraph.losses import Loss
 from failgraph.readers.json_parts import At
 from failgraph.readers.row_attempts import Attempt, attempt_of, shape_of
-from failgraph.redaction import redacted_beginning
+from failgraph.redaction import redact_and_truncate
 from failgraph.traces.spans import EventRecord, SpanRecord
 
 SPAN_NAME = "rollout"
@@ -57,7 +57,7 @@ def span_of(attempt: Attempt) -> SpanRecord:
 
 def service_of(attempt: Attempt) -> str:
     """The service of an attempt, in the form of Gym's own telemetry: `nemo-gym/<server>`."""
-    return redacted_beginning(f"{_SERVICE}/{attempt.server}", _MAX_SERVICE) if attempt.server else _SERVICE
+    return redact_and_truncate(f"{_SERVICE}/{attempt.server}", _MAX_SERVICE) if attempt.server else _SERVICE
 
 
 def attributes_of(attempt: Attempt) -> Attributes:

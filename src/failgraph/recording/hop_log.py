@@ -8,7 +8,7 @@ from typing import NamedTuple
 from failgraph.codec import Seen
 from failgraph.diagnostics import count
 from failgraph.exceptions.reports import closed
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.text import ID_LENGTH
 
@@ -129,7 +129,7 @@ class HopLog:
         """The report: at most 256 failures, the own chain first, then the newest; `omitted` where that is not all."""
         events = self._ordered()
         failure_id = self._own(events)
-        chosen = graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)[:MAX_REPORTED]
+        chosen = cause_graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)[:MAX_REPORTED]
         own_chain = set(chosen)
         newest = [key for key in reversed(events) if key not in own_chain]
         kept = {*chosen, *newest[: MAX_REPORTED - len(chosen)]}

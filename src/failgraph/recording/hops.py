@@ -14,10 +14,10 @@ from failgraph.codec import report_attributes
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import is_cancellation, recorded_id
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.failure.records import FailureReport
-from failgraph.recording import sdk_spans as placement
+from failgraph.recording import sdk_spans
 from failgraph.recording.hop_log import MAX_REPORTED, HopLog
 from failgraph.recording.recorder import recorder
 from failgraph.semconv import REPORT_ROOT_SPAN_ID
@@ -139,7 +139,7 @@ class Hop:
             # Of several hops on one span the outermost writes: an attribute cannot be taken back.
             if recording and self.log and not self.reported and self.has_reported():
                 self.write(failed=escaped, unfinished=unfinished or error is not None)
-        over = not recording and placement.is_local_root(self.span)
+        over = not recording and sdk_spans.is_local_root(self.span)
         recorder().index.closed(self.span.get_span_context().trace_id, over=over)
 
     def write(self, *, failed: bool, unfinished: bool = False, sent: FailureReport | None = None) -> None:
@@ -155,15 +155,15 @@ class Hop:
         seen = self.log.seen()
         if self.outermost:
             index.own(context.trace_id, seen.failure_id)
-        root = graph.root_cause(
+        root = cause_graph.root_cause(
             {key: event.cause_id for key, event in seen.events.items()}, seen.failure_id, seen.events
         )
         place = index.place_of(root, context.trace_id)
         root_span_id = f"{place.span_id:016x}" if place is not None and place.trace_id == context.trace_id else None
-        present = placement.attributes_of(span)
+        present = sdk_spans.attributes_of(span)
         if root_span_id is None and REPORT_ROOT_SPAN_ID in present:
             root_span_id = ""  # of an earlier hop on this span, with another root
-        limits = placement.span_limits(span).span
+        limits = sdk_spans.span_limits(span).span
         free = None if limits.attributes is None else max(0, limits.attributes - len(present))
         limits = limits._replace(attributes=free)
         span.set_attributes(report_attributes(seen, root_span_id, limits, present, sent, unfinished=unfinished))

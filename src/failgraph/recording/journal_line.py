@@ -8,11 +8,11 @@ import os
 from opentelemetry.trace import Span, SpanContext, SpanKind
 
 from failgraph.journal.lines import Line
-from failgraph.recording import sdk_spans as placement
+from failgraph.recording import sdk_spans
 from failgraph.recording.observation import Observation
-from failgraph.redaction import redacted_beginning
+from failgraph.redaction import redact_and_truncate
 from failgraph.settings import Settings, current
-from failgraph.text import neutral
+from failgraph.text import sanitize
 
 _MAX_NAME = 256
 
@@ -21,7 +21,7 @@ def line_of(observation: Observation, span: Span, seq: int, placed: str, *, own:
     """The line for a failure that belongs to `span`, an invalid one where it belongs to no trace."""
     context = span.get_span_context()
     parent, kind = getattr(span, "parent", None), getattr(span, "kind", None)
-    started = placement.start_time(span)
+    started = sdk_spans.start_time(span)
     return Line(
         time_unix_nano=max(observation.birth.time_unix_nano, started),
         seq=seq,
@@ -51,7 +51,7 @@ def _service(span: Span) -> str:
 @functools.lru_cache(maxsize=1024)
 def _shown(name: str, _: Settings) -> str:
     """A name as it may leave under these settings: there are few, each in many lines."""
-    return neutral(redacted_beginning(name, _MAX_NAME), _MAX_NAME)
+    return sanitize(redact_and_truncate(name, _MAX_NAME), _MAX_NAME)
 
 
 def _of_resource() -> str:

@@ -40,7 +40,7 @@ from failgraph.failure.ids import new_event_id
 from failgraph.failure.kinds import OTHER, UNHANDLED, kind_of
 from failgraph.failure.records import FailureBoundary, FailureEvent
 from failgraph.failure.salvage import boundary_of, fields_of
-from failgraph.redaction import cleaned, redacted
+from failgraph.redaction import redact_event, redact_fields
 from failgraph.settings import current
 from failgraph.text import safe_str
 
@@ -104,10 +104,10 @@ def _is_record(failure: object) -> TypeGuard[BaseModel]:
 
 def _of_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
     if isinstance(record, FailureEvent) and hints == NO_HINTS:
-        return redacted(record)
+        return redact_event(record)
     given = getattr(record, "event_id", None)
     own_id = given if isinstance(given, str) and given else new_event_id()
-    return cleaned(own_id, _filled(fields_of(record), hints))
+    return redact_fields(own_id, _filled(fields_of(record), hints))
 
 
 def _filled(fields: dict[str, object], hints: Hints) -> dict[str, object]:
@@ -241,4 +241,4 @@ def _foreign(
         "cause_id": event_id(effect) if effect is not None else None,
         "foreign_error": None if foreign is None else sdk_error_details(foreign),
     }
-    return cleaned(own_id, fields)
+    return redact_fields(own_id, fields)

@@ -18,7 +18,7 @@ from failgraph.exceptions.reports import closed
 from failgraph.failure.kinds import flag_unknown
 from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.journal.files import Journal
-from failgraph.recording import hop_log as hoplog, sdk_spans as placement
+from failgraph.recording import hop_log, sdk_spans
 from failgraph.recording.deferring import MAX_WAITING, Deferred, Waiting
 from failgraph.recording.flushing import at_exit, flush_within
 from failgraph.recording.hop_log import Logged
@@ -40,7 +40,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.index = Index()
-        self.pipelines = placement.Pipelines()
+        self.pipelines = sdk_spans.Pipelines()
         self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
         self._seq = itertools.count()
         self._deferred = Waiting()
@@ -290,7 +290,7 @@ def _in_child() -> None:
     global _recorder
     _recorder.journal.close()
     diagnostics.reset_after_fork()
-    hoplog.reset_after_fork()
+    hop_log.reset_after_fork()
     _recorder = Recorder()
 
 

@@ -10,7 +10,7 @@ from failgraph.codec import Span as Place, encode_event
 from failgraph.context import Birth
 from failgraph.diagnostics import guard
 from failgraph.journal.files import Journal
-from failgraph.recording import sdk_spans as placement
+from failgraph.recording import sdk_spans
 from failgraph.recording.hop_log import Logged
 from failgraph.recording.index import Index
 from failgraph.recording.journal_line import line_of
@@ -87,7 +87,7 @@ def _same_trace(one: Span, other: Span) -> bool:
 
 def write(
     index: Index,
-    pipelines: placement.Pipelines,
+    pipelines: sdk_spans.Pipelines,
     journal: Journal,
     observation: Observation,
     span: Span,
@@ -117,32 +117,32 @@ def _rollout_of(span: Span, hop: Hop | None) -> str | None:
     """The rollout that a span, or an open hop around it, says it is of."""
     hops = [] if hop is None else [hop, *hop.around()]
     for each in (span, *(around.span for around in hops if around.span is not None)):
-        rollout_id = placement.attributes_of(each).get(ROLLOUT_ID)
+        rollout_id = sdk_spans.attributes_of(each).get(ROLLOUT_ID)
         if isinstance(rollout_id, str):
             return rollout_id
     return None
 
 
 def put(
-    index: Index, pipelines: placement.Pipelines, observation: Observation, span: Span, seq: int, *, late: bool
+    index: Index, pipelines: sdk_spans.Pipelines, observation: Observation, span: Span, seq: int, *, late: bool
 ) -> Recorded:
     """Write one failure on `span` while it has room, else on a failure span below it; and say which."""
     event, context = observation.event, span.get_span_context()
-    time_unix_nano = max(observation.birth.time_unix_nano, placement.start_time(span))
+    time_unix_nano = max(observation.birth.time_unix_nano, sdk_spans.start_time(span))
     cause = index.place_of(event.cause_id, context.trace_id)
     placed: Placement = "span"
     target: Span | None = span
-    limits = placement.span_limits(span)
+    limits = sdk_spans.span_limits(span)
     waits = current().placement == "span" and not observation.at_once
-    fits = waits and placement.is_live(span) and placement.has_room(span, limits.events)
+    fits = waits and sdk_spans.is_live(span) and sdk_spans.has_room(span, limits.events)
     if not fits or not index.take_slot(context):
         rollout_id = _rollout_of(span, observation.birth.hop)
-        placed, target = "failure_span", placement.failure_span(span, time_unix_nano, pipelines, rollout_id)
-        limits = limits if target is None else placement.span_limits(target)
+        placed, target = "failure_span", sdk_spans.failure_span(span, time_unix_nano, pipelines, rollout_id)
+        limits = limits if target is None else sdk_spans.span_limits(target)
     if target is None or limits.events == 0:
         return Recorded(event.event_id, "nowhere", None)
     if cause is not None and _may_link(index, target, cause, context if target is not span else None):
-        target.add_link(cause, placement.link_attributes(target, event.cause_id or ""))
+        target.add_link(cause, sdk_spans.link_attributes(target, event.cause_id or ""))
     attributes = encode_event(
         event,
         seq=seq,
@@ -151,9 +151,9 @@ def put(
         cause=Place(f"{cause.trace_id:032x}", f"{cause.span_id:016x}") if cause is not None else None,
         limits=limits.event,
     )
-    placement.emit(target, attributes, time_unix_nano)
+    sdk_spans.emit(target, attributes, time_unix_nano)
     if target is not span:
-        placement.end_failure_span(target, time_unix_nano)
+        sdk_spans.end_failure_span(target, time_unix_nano)
     return Recorded(event.event_id, placed, target.get_span_context())
 
 
@@ -184,10 +184,10 @@ def _may_link(index: Index, source: Span, cause: SpanContext, stands_for: SpanCo
     """
     mode, context = current().links, source.get_span_context()
     parent = stands_for or getattr(source, "parent", None)
-    if mode == "off" or placement.same_span(context, cause) or not placement.has_link_room(source):
+    if mode == "off" or sdk_spans.same_span(context, cause) or not sdk_spans.has_link_room(source):
         return False
-    if isinstance(parent, SpanContext) and placement.same_span(parent, cause):
+    if isinstance(parent, SpanContext) and sdk_spans.same_span(parent, cause):
         return False
     if stands_for is None and mode != "all" and context.trace_id == cause.trace_id:
         return False
-    return not placement.links_to(source, cause) and (stands_for is not None or index.take_link(context, cause))
+    return not sdk_spans.links_to(source, cause) and (stands_for is not None or index.take_link(context, cause))

@@ -131,7 +131,7 @@ def _function(reference: str) -> Callable[[str], object]:
     return found  # type: ignore[no-any-return]
 
 
-def shortened(text: str, limit: int) -> str:
+def truncate_redacted(text: str, limit: int) -> str:
     """`text`, redacted, in at most `limit` characters; a marker that the limit would cut in two goes as a whole."""
     if len(text) <= limit:
         return text
@@ -143,16 +143,16 @@ def shortened(text: str, limit: int) -> str:
     return shown
 
 
-def redacted_beginning(text: str, limit: int) -> str:
+def redact_and_truncate(text: str, limit: int) -> str:
     """At most `limit` characters of the redacted `text`; a cut one ends in an ellipsis.
 
     Redaction comes first, since half a secret is not known as one; and it looks at no more than it needs to.
     """
     window = limit + 4096
     if len(text) <= window:
-        return shortened(redact(text), limit)
+        return truncate_redacted(redact(text), limit)
     # The word that the window cuts is dropped with it: it may be half a secret.
-    return shortened(redact(text[:window].rpartition(" ")[0]) + ELLIPSIS, limit)
+    return truncate_redacted(redact(text[:window].rpartition(" ")[0]) + ELLIPSIS, limit)
 
 
 def survives(part: str, whole: str) -> bool:
@@ -163,15 +163,15 @@ def survives(part: str, whole: str) -> bool:
     return part in redact(whole).lower()
 
 
-def cleaned(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
+def redact_fields(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
     """The event of `fields` as it may leave this process; None without a boundary. What had to go is counted."""
-    event, losses = salvage(event_id, fields, redacted_beginning)
+    event, losses = salvage(event_id, fields, redact_and_truncate)
     for loss in losses:
         count(f"record_{loss.kind}")
-    return None if event is None else redacted(event)
+    return None if event is None else redact_event(event)
 
 
-def redacted(event: FailureEvent) -> FailureEvent:
+def redact_event(event: FailureEvent) -> FailureEvent:
     """`event` with its texts redacted, and without them where the settings say so; the same object where none changes.
 
     Kind, boundary and ids are never altered.
@@ -202,6 +202,6 @@ _LEFT_OUT = {"failure_reason": "", "message": "", "provider_status_reason": None
 def _change(changes: dict[str, object], name: str, text: str | None, limit: int) -> None:
     if not text:
         return
-    shown = _LEFT_OUT[name] if name in _LEFT_OUT and not current().reason else shortened(redact(text), limit)
+    shown = _LEFT_OUT[name] if name in _LEFT_OUT and not current().reason else truncate_redacted(redact(text), limit)
     if shown != text:
         changes[name] = shown

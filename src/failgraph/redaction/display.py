@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from failgraph.redaction import redacted_beginning
-from failgraph.text import neutral
+from failgraph.redaction import redact_and_truncate
+from failgraph.text import sanitize
 
-__all__ = ["neutral", "shown"]
+__all__ = ["display", "sanitize"]
 
 
-def shown(text: str, limit: int = 200) -> str:
-    """A name that a program gave, without secrets, and neutral."""
-    return neutral(redacted_beginning(text, limit), limit)
+def display(text: str, limit: int = 200) -> str:
+    """A name that a program gave, without secrets, and sanitize."""
+    return sanitize(redact_and_truncate(text, limit), limit)

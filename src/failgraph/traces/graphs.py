@@ -10,7 +10,7 @@ from failgraph import semconv
 from failgraph.codec import assemble
 from failgraph.codec.attributes import read_text
 from failgraph.codec.decode import better, report_ids_of
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureReport
 from failgraph.losses import Loss, Losses
 from failgraph.traces.failures import FailureRecord, by_time, failures_of, with_causes
@@ -129,7 +129,7 @@ def _trace(
         report=report,
         failures=failures,
         hops=tuple(shown(hops)),
-        root_cause=graph.root_cause(causes, report.failure_id, failures),
+        root_cause=cause_graph.root_cause(causes, report.failure_id, failures),
         recovered=_recovered(root, failures, causes, _ended_rollouts(spans)),
         losses=tuple(losses),
     )
@@ -163,10 +163,10 @@ def _recovered(
     if root.attributes.get(semconv.REPORT_UNFINISHED) is True:
         return None
     failure_id = read_text(root.attributes, semconv.REPORT_ID)
-    chain = graph.chain(causes, failure_id)
+    chain = cause_graph.chain(causes, failure_id)
     if failure_id is not None and (not chain or failures[chain[-1]].event.cause_id is not None):
         return None  # the own failure, or the end of its chain, is lost
-    fatal = {failure_id for end in ended for failure_id in graph.chain(causes, end)}
+    fatal = {failure_id for end in ended for failure_id in cause_graph.chain(causes, end)}
     return frozenset(report_ids_of(root.attributes)) & failures.keys() - {*chain, *fatal}
 
 

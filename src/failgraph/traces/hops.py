@@ -11,7 +11,7 @@ from failgraph import semconv
 from failgraph.codec import assemble
 from failgraph.codec.attributes import read_text
 from failgraph.codec.decode import report_ids_of, says_omitted
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.losses import Loss
 from failgraph.traces.failures import FailureRecord, by_time
@@ -61,7 +61,7 @@ def hops_of(spans: Mapping[str, SpanRecord]) -> Hops:
     for hop in hops.values():
         hop.parent = nearest.get(hop.span.parent_span_id or "")
     above = {span_id: hop.parent.span.span_id if hop.parent is not None else None for span_id, hop in hops.items()}
-    for span_id in graph.closing_edges(above):
+    for span_id in cause_graph.closing_edges(above):
         hops[span_id].parent = None
     return Hops(hops, nearest)
 

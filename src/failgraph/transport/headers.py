@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from failgraph.exceptions.reports import closed
-from failgraph.failure import cause_graph as graph
+from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
-from failgraph.redaction import cleaned, redacted, shortened
-from failgraph.text import ID_LENGTH, bounded_id, well_formed
+from failgraph.redaction import redact_event, redact_fields, truncate_redacted
+from failgraph.text import ID_LENGTH, bounded_id, escape_surrogates
 
 REPORT: Final = "x-ng-failure-report"
 ACCEPT: Final = "x-ng-failure-accept"
@@ -73,7 +73,7 @@ def encode(report: FailureReport, places: Mapping[str, Place], most: int) -> Tol
 
 def _order(report: FailureReport) -> Sequence[str]:
     """The ids by how much they matter: the own chain from the own failure down, then the newest."""
-    chain = graph.chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id)
+    chain = cause_graph.chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id)
     own = set(chain)
     return [*chain, *(key for key in reversed(report.events) if key not in own)][:_MAX_EVENTS]
 
@@ -116,14 +116,14 @@ def _shortened(event: FailureEvent, limit: int | None) -> FailureEvent:
     changes: dict[str, object] = {}
     foreign, details = event.foreign_error, event.details
     if limit is not None and len(event.failure_reason) > limit:
-        changes["failure_reason"] = shortened(event.failure_reason, limit)
+        changes["failure_reason"] = truncate_redacted(event.failure_reason, limit)
     if limit is not None and foreign is not None and len(foreign.message) > limit:
-        changes["foreign_error"] = foreign.model_copy(update={"message": shortened(foreign.message, limit)})
+        changes["foreign_error"] = foreign.model_copy(update={"message": truncate_redacted(foreign.message, limit)})
     if isinstance(details, SandboxFailureDetails):
         inner: dict[str, object] = {}
         reason, code = details.provider_status_reason, details.exit_code
         if limit is not None and reason is not None and len(reason) > limit:
-            inner["provider_status_reason"] = shortened(reason, limit)
+            inner["provider_status_reason"] = truncate_redacted(reason, limit)
         if code is not None and code.bit_length() > _MAX_BITS:
             inner["exit_code"] = None
         if inner:
@@ -157,7 +157,7 @@ def _valid(text: bytes) -> FailureReport | None:
     events = report.events
     if len(events) > _MAX_EVENTS or any(event.details or len(key) > ID_LENGTH for key, event in events.items()):
         return None  # Details are validated leniently.
-    return report.model_copy(update={"events": {key: redacted(event) for key, event in events.items()}})
+    return report.model_copy(update={"events": {key: redact_event(event) for key, event in events.items()}})
 
 
 def _mended(text: bytes) -> FailureReport | None:
@@ -171,7 +171,7 @@ def _mended(text: bytes) -> FailureReport | None:
         return None
     kept: dict[str, FailureEvent] = {}
     for key, fields in events.items():
-        event = cleaned(_id(key), fields) if isinstance(fields, dict) else None
+        event = redact_fields(_id(key), fields) if isinstance(fields, dict) else None
         if event is not None:
             kept.setdefault(event.event_id, event)
     own = document.get("failure_id")
@@ -185,7 +185,7 @@ def _mended(text: bytes) -> FailureReport | None:
 
 
 def _id(text: str) -> str:
-    return bounded_id(well_formed(text))
+    return bounded_id(escape_surrogates(text))
 
 
 def _text(value: str) -> bytes | None:

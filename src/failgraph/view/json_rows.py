@@ -7,7 +7,7 @@ from typing import Any
 from failgraph.failure.records import FailureReport
 from failgraph.losses import Losses
 from failgraph.readers import FailureRecord, HopRecord, Trace
-from failgraph.redaction import redact, redacted
+from failgraph.redaction import redact, redact_event
 
 
 def list_row(trace: Trace) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _head(trace: Trace) -> dict[str, Any]:
 
 def _report(report: FailureReport) -> dict[str, Any]:
     """A report as on the wire, its texts redacted: who wrote it may not have done so."""
-    shown = {key: redacted(event) for key, event in report.events.items()}
+    shown = {key: redact_event(event) for key, event in report.events.items()}
     return report.model_copy(update={"events": shown}).model_dump(mode="json")
 
 

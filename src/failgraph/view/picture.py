@@ -1,7 +1,7 @@
 """A failure graph as a picture that any output can draw: lines of parts, each with the role that it plays.
 
 The hops stand as a tree next to their latencies; each failure is shown once, under its hop, and referred to by number.
-All text is neutral here, so that no output has to think of it.
+All text is sanitize here, so that no output has to think of it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 from failgraph.failure.records import FailureEvent
 from failgraph.losses import Losses
 from failgraph.readers import HopRecord, Trace
-from failgraph.redaction import redacted
-from failgraph.redaction.display import neutral, shown
+from failgraph.redaction import redact_event
+from failgraph.redaction.display import display, sanitize
 from failgraph.semconv import REPORT_UNFINISHED
 from failgraph.view.json_rows import cause_delay_nano
 
@@ -69,12 +69,12 @@ def list_line(trace: Trace) -> Line:
         Part(trace.trace_id, "name"),
         Part(f"  {start:%Y-%m-%dT%H:%M:%SZ}" if trace.start_unix_nano else "  " + "?".ljust(20), "quiet"),
         Part(f"  {duration(trace.duration_nano):>10}"),
-        Part(f"  {shown(trace.service, 40)}  {_outcome(trace):<25}"),
+        Part(f"  {display(trace.service, 40)}  {_outcome(trace):<25}"),
     ]
     if trace.root_cause is not None:
         line += [Part("  root cause "), *_name(trace, trace.root_cause)]
     if trace.rollout_ids:
-        line.append(Part(f"  rollout {neutral(trace.rollout_ids[0], 80)}", "quiet"))
+        line.append(Part(f"  rollout {sanitize(trace.rollout_ids[0], 80)}", "quiet"))
     if trace.losses:
         line.append(Part(f"  {_many(len(trace.losses), 'loss', 'losses')}", "lost"))
     return line
@@ -83,9 +83,9 @@ def list_line(trace: Trace) -> Line:
 def picture(trace: Trace) -> Picture:
     """The whole failure graph of a trace."""
     numbers = {key: number for number, key in enumerate(trace.failures, 1)}
-    title = [shown(trace.service, 40), duration(trace.duration_nano), _outcome(trace)]
+    title = [display(trace.service, 40), duration(trace.duration_nano), _outcome(trace)]
     if trace.rollout_ids:
-        title.insert(0, f"rollout {neutral(trace.rollout_ids[0], 80)}")
+        title.insert(0, f"rollout {sanitize(trace.rollout_ids[0], 80)}")
     head = [[Part("trace "), Part(trace.trace_id, "name"), Part(" · " + " · ".join(title))]]
     if trace.root_cause is not None:
         head.append([Part(f"root cause: #{numbers[trace.root_cause]} "), *_name(trace, trace.root_cause)])
@@ -101,7 +101,7 @@ def picture(trace: Trace) -> Picture:
 def loss_lines(losses: Losses, most: int | None = None) -> Iterator[Line]:
     """What was lost, at `most` so many one by one."""
     for loss in losses[:most]:
-        yield [Part("lost: ", "lost"), Part(f"{loss.kind}: {neutral(loss.detail)}")]
+        yield [Part("lost: ", "lost"), Part(f"{loss.kind}: {sanitize(loss.detail)}")]
     if most is not None and len(losses) > most:
         yield [Part("lost: ", "lost"), Part(f"{len(losses) - most} more; --json has all")]
 
@@ -127,7 +127,7 @@ def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
 
 def _hop(trace: Trace, hop: HopRecord) -> Node:
     span = hop.span
-    name = [Part(shown(span.name, 80), "name"), Part(f" [{shown(span.service, 40)}]", "quiet")]
+    name = [Part(display(span.name, 80), "name"), Part(f" [{display(span.service, 40)}]", "quiet")]
     return Node(duration(trace.offset(span.start_unix_nano)), duration(span.duration_nano), name)
 
 
@@ -135,23 +135,23 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
     failure = trace.failures[key]
     line = [Part(f"#{numbers[key]} "), *_name(trace, key)]
     if not failure.stands_on.is_failure_span and (hop is None or failure.stands_on is not hop.span):
-        line.append(Part(f"  on {shown(failure.stands_on.name, 80)}", "quiet"))
+        line.append(Part(f"  on {display(failure.stands_on.name, 80)}", "quiet"))
     line += _marks(trace, hop, key)
-    event = redacted(failure.event)
-    notes = [[Part(f"“{neutral(event.failure_reason)}”")]] if event.failure_reason else []
+    event = redact_event(failure.event)
+    notes = [[Part(f"“{sanitize(event.failure_reason)}”")]] if event.failure_reason else []
     notes += [[Part(fact, "quiet")] for fact in _facts(event)]
     cause_id = trace.report.events[key].cause_id
     if cause_id is not None:
         cause = trace.failures[cause_id].stands_on
         lost = "no span" if trace.failures[cause_id].span_id is None else "a span that is not here"
-        where = lost if cause.is_failure_span else shown(cause.name, 80)
+        where = lost if cause.is_failure_span else display(cause.name, 80)
         if hop is None or cause.service != hop.span.service:
-            where += f" [{shown(cause.service, 40)}]"
+            where += f" [{display(cause.service, 40)}]"
         delay = cause_delay_nano(trace, key)
         after = f", on {where}" if delay is None else f", {duration(delay)} before, on {where}"
         notes.append([Part(f"caused by #{numbers[cause_id]} "), *_name(trace, cause_id), Part(after, "quiet")])
     elif failure.event.cause_id is not None:
-        notes.append([Part(f"caused by {neutral(failure.event.cause_id, 128)}, which is not here", "lost")])
+        notes.append([Part(f"caused by {sanitize(failure.event.cause_id, 128)}, which is not here", "lost")])
     return Node(duration(trace.offset(failure.time_unix_nano)), "", line, notes)
 
 
@@ -160,7 +160,7 @@ def _facts(event: FailureEvent) -> Iterator[str]:
     if event.foreign_error is not None:
         status = event.foreign_error.http_status
         answered = "" if status is None else f" (HTTP {status})"
-        name, message = neutral(event.foreign_error.exception_type, 80), neutral(event.foreign_error.message)
+        name, message = sanitize(event.foreign_error.exception_type, 80), sanitize(event.foreign_error.message)
         yield f"from {name}{': ' if message else ''}{message}{answered}"
     facts = {
         "HTTP": event.http_status,
@@ -171,7 +171,7 @@ def _facts(event: FailureEvent) -> Iterator[str]:
         "type": event.exception_type,
         **{name.replace("_", " "): value for name, value in (event.details or ())},
     }
-    said = [f"{name} {neutral(str(value), 80)}" for name, value in facts.items() if value is not None]
+    said = [f"{name} {sanitize(str(value), 80)}" for name, value in facts.items() if value is not None]
     if said:
         yield " · ".join(said)
 
@@ -202,8 +202,8 @@ def _unreported(hop: HopRecord | None, key: str) -> Iterator[str]:
         return
     by = ""
     if here is not hop:
-        service = f" [{shown(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
-        by = f" by {shown(here.span.name, 80)}{service}"
+        service = f" [{display(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
+        by = f" by {display(here.span.name, 80)}{service}"
     yield f"unreported{by}: {here.unreported[key]}"
 
 
@@ -211,13 +211,13 @@ def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:
     """Causes that another trace holds."""
     for key, failure in trace.failures.items():
         if failure.span.trace_id != trace.trace_id:
-            where = f"{shown(failure.stands_on.name, 80)} [{shown(failure.stands_on.service, 40)}]"
+            where = f"{display(failure.stands_on.name, 80)} [{display(failure.stands_on.service, 40)}]"
             yield [Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "), *_name(trace, key)]
 
 
 def _name(trace: Trace, key: str) -> Iterable[Part]:
     event = trace.report.events[key]
-    return Part(event.boundary.value, event.boundary.value), Part(f" {neutral(event.failure_kind, 80)}")
+    return Part(event.boundary.value, event.boundary.value), Part(f" {sanitize(event.failure_kind, 80)}")
 
 
 def _outcome(trace: Trace) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from failgraph.readers import FailureRecord, Trace
 from failgraph.redaction import redact
-from failgraph.redaction.display import shown
+from failgraph.redaction.display import display
 from failgraph.traces.failures import by_time
 from failgraph.traces.query import Query
 from failgraph.traces.spans import SpanRecord
@@ -134,7 +134,7 @@ def top_lines(rows: Sequence[TopRow]) -> Iterator[Line]:
     """A table of the rows, the numbers first, as their width is known."""
     if not rows:
         return
-    names = [[row.boundary, shown(row.kind, 60), shown(row.service, 40)] for row in rows]
+    names = [[row.boundary, display(row.kind, 60), display(row.service, 40)] for row in rows]
     widths = [max(map(len, column)) for column in zip(("boundary", "kind"), *(name[:2] for name in names), strict=True)]
     head = "  ".join(["boundary".ljust(widths[0]), "kind".ljust(widths[1]), "service"])
     yield [Part("  ".join([*_HEAD, head]), "quiet")]

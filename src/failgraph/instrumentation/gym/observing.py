@@ -29,11 +29,11 @@ from failgraph.failure.boundary import FailureBoundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.records import SdkErrorDetails
 from failgraph.gym_formats.validation_errors import without_inputs
-from failgraph.instrumentation.gym import error_bodies as bodies
+from failgraph.instrumentation.gym import error_bodies
 from failgraph.instrumentation.gym.vocabulary import route
 from failgraph.recording.observation import NO_HINTS
 from failgraph.recording.recorder import record_leaving, recorder
-from failgraph.redaction import cleaned
+from failgraph.redaction import redact_fields
 from failgraph.settings import current
 from failgraph.text import safe_str
 
@@ -104,7 +104,7 @@ def tell(
         fields["exception_type"] = type(error).__name__
         fields["http_status"] = what.http_status or foreign_status(error)
         fields["foreign_error"] = _details_of(foreign) if foreign is not None else None
-    event = cleaned(new_event_id(), fields)
+    event = redact_fields(new_event_id(), fields)
     if event is None:
         return None
     recorder().record(event, NO_HINTS, None, own=own, at_once=at_once)
@@ -175,7 +175,7 @@ def _told_by_body(error: BaseException) -> str | None:
         asked = explicit_cause(asked)
     told: str | None = None
     with guard("reading the body of a reply"):
-        for level in bodies.levels_of(asked):
+        for level in error_bodies.levels_of(asked):
             told = tell(
                 Observed(
                     level.boundary,

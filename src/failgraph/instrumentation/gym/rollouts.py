@@ -20,7 +20,7 @@ from opentelemetry.trace import Span
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.failure.boundary import FailureBoundary
-from failgraph.instrumentation.gym import error_bodies as bodies
+from failgraph.instrumentation.gym import error_bodies
 from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
 from failgraph.instrumentation.gym.rollout_names import by_run, rollout_id_of
 from failgraph.instrumentation.gym.serving import leaves
@@ -96,7 +96,7 @@ async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs
     with guard("a rollout"):
         if _path_of(*args, **kwargs) == "/run" and not isinstance(current_hop.get(), Request):
             attempt = _begin(kwargs.get("json"))
-        bodies.configured(getattr(instance, "global_config_dict", {}))
+        error_bodies.configured(getattr(instance, "global_config_dict", {}))
     if attempt is None:
         return await wrapped(*args, **kwargs)
     with attempt:
