@@ -24,7 +24,10 @@ class Answer(NamedTuple):
     @property
     def headers(self) -> dict[str, str]:
         """The headers of the reply, names in lower case."""
-        return {name.decode().lower(): value.decode() for name, value in self.messages[0].get("headers", ())}
+        return {
+            name.decode().lower(): value.decode()
+            for name, value in self.messages[0].get("headers", ())
+        }
 
     @property
     def body(self) -> bytes:
@@ -60,7 +63,11 @@ async def call(
         "state": {},
     }
     sent: list[dict[str, Any]] = []
-    first = [{"type": "websocket.connect"}] if kind == "websocket" else [{"type": "http.request", "body": b""}]
+    first = (
+        [{"type": "websocket.connect"}]
+        if kind == "websocket"
+        else [{"type": "http.request", "body": b""}]
+    )
 
     async def receive() -> dict[str, Any]:
         if first:
@@ -80,6 +87,8 @@ async def call(
     return Answer(sent, asyncio.CancelledError() if task.cancelled() else task.exception())
 
 
-def run(app: Any, path: str = "/", headers: Sequence[tuple[bytes, bytes]] = (), **options: Any) -> Answer:
+def run(
+    app: Any, path: str = "/", headers: Sequence[tuple[bytes, bytes]] = (), **options: Any
+) -> Answer:
     """One request to `app` in an event loop of its own."""
     return asyncio.run(call(app, path, headers, **options))

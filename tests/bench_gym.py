@@ -19,7 +19,11 @@ from typing import NamedTuple
 
 from gym_fleet import Fleet, agent_row, overlay, place, running
 
-OTLP = {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
+OTLP = {
+    "OTEL_TRACES_EXPORTER": "otlp",
+    "OTEL_METRICS_EXPORTER": "none",
+    "OTEL_LOGS_EXPORTER": "none",
+}
 
 
 class Took(NamedTuple):
@@ -31,7 +35,10 @@ class Took(NamedTuple):
 
 def worked(fleet: Fleet) -> float:
     """Seconds that processors have worked for the servers until now."""
-    fields = [Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split() for process in servers(fleet)]
+    fields = [
+        Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        for process in servers(fleet)
+    ]
     return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
 
 
@@ -57,17 +64,23 @@ def main(rows: int, pairs: int) -> None:
         home.mkdir()
     with (
         running(homes["without"], python, OTLP, instrument=True) as without,
-        running(homes["with"], python, {**OTLP, "FAILGRAPH_ENABLED": "true"}, instrument=True) as on,
+        running(
+            homes["with"], python, {**OTLP, "FAILGRAPH_ENABLED": "true"}, instrument=True
+        ) as on,
     ):
         ratios: list[Took] = []
         for index in range(pairs + 1):
             first, second = (without, on) if index % 2 else (on, without)
             took = {fleet: measured(fleet, f"run-{index}", rows) for fleet in (first, second)}
             if index:  # the first warms up
-                ratios.append(Took(*(one / other for one, other in zip(took[on], took[without], strict=True))))
+                ratios.append(
+                    Took(*(one / other for one, other in zip(took[on], took[without], strict=True)))
+                )
                 print(f"without {took[without]}, with {took[on]}: {ratios[-1]}", flush=True)
         passed, work = (statistics.median(each) for each in zip(*ratios, strict=True))
-        print(f"median of {pairs} pairs, {rows} rollouts each: {passed:.3f} of the time, {work:.3f} of the work")
+        print(
+            f"median of {pairs} pairs, {rows} rollouts each: {passed:.3f} of the time, {work:.3f} of the work"
+        )
 
 
 if __name__ == "__main__":

@@ -41,16 +41,24 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     current_hop.reset(token)
     settings.current.cache_clear()
     if request.node.get_closest_marker("internal_error") is None:
-        assert failgraph.stats().get("internal_error", 0) == 0, "failgraph swallowed an error of its own"
+        assert failgraph.stats().get("internal_error", 0) == 0, (
+            "failgraph swallowed an error of its own"
+        )
 
 
 @pytest.fixture(scope="session")
 def fleet_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The traces of the demo's fleet, as it writes them itself."""
     pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo writes what this set cannot")
+    pytest.importorskip(
+        "opentelemetry.exporter.otlp.json.file", reason="the demo writes what this set cannot"
+    )
     file = tmp_path_factory.mktemp("fleet") / "traces.jsonl"
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("FAILGRAPH_", "OTEL_"))}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FAILGRAPH_", "OTEL_"))
+    }
     command = [sys.executable, "-m", "failgraph", "demo", "--out", str(file)]
     subprocess.run(command, check=True, env=own, stdout=subprocess.DEVNULL)
     return file
@@ -80,7 +88,9 @@ def make_provider(exporter: InMemorySpanExporter) -> Iterator[Callable[..., Trac
 
     def make(**options: object) -> TracerProvider:
         limits = {name: options.pop(name) for name in list(options) if name.startswith("max_")}
-        provider = TracerProvider(span_limits=SpanLimits(**limits), shutdown_on_exit=False, **options)
+        provider = TracerProvider(
+            span_limits=SpanLimits(**limits), shutdown_on_exit=False, **options
+        )
         provider.add_span_processor(SimpleSpanProcessor(exporter))
         provider.add_span_processor(failgraph.FailureSpanProcessor())
         made.append(provider)

@@ -43,13 +43,23 @@ def jaeger_v1(document: Document) -> Document:
     traces: dict[str, Document] = {}
     for resource, span in spans_of(document):
         trace_id = short(span["traceId"])
-        trace = traces.setdefault(trace_id, {"traceID": trace_id, "spans": [], "processes": {}, "warnings": None})
+        trace = traces.setdefault(
+            trace_id, {"traceID": trace_id, "spans": [], "processes": {}, "warnings": None}
+        )
         processes = trace["processes"]
         process = _process(resource)
-        key = next((key for key in processes if processes[key] == process), f"p{len(processes) + 1}")
+        key = next(
+            (key for key in processes if processes[key] == process), f"p{len(processes) + 1}"
+        )
         processes[key] = process
         trace["spans"].append({**_v1_span(span), "processID": key, "warnings": None})
-    return {"data": list(traces.values()), "total": len(traces), "limit": 0, "offset": 0, "errors": None}
+    return {
+        "data": list(traces.values()),
+        "total": len(traces),
+        "limit": 0,
+        "offset": 0,
+        "errors": None,
+    }
 
 
 def short(trace_id: str) -> str:
@@ -78,16 +88,26 @@ def _v1_span(span: Document) -> Document:
         "references": _references(span),
         "startTime": start // 1000,
         "duration": micros % 2**64,
-        "tags": sorted([*_tags(span.get("attributes", [])), *_own_tags(span)], key=lambda tag: tag["key"]),
-        "logs": [_log(event) for event in sorted(span.get("events", []), key=lambda event: event["name"])],
+        "tags": sorted(
+            [*_tags(span.get("attributes", [])), *_own_tags(span)], key=lambda tag: tag["key"]
+        ),
+        "logs": [
+            _log(event) for event in sorted(span.get("events", []), key=lambda event: event["name"])
+        ],
     }
 
 
 def _references(span: Document) -> list[Document]:
     trace_id, parent = span["traceId"], span.get("parentSpanId")
-    found = [{"refType": "CHILD_OF", "traceID": short(trace_id), "spanID": parent}] if parent else []
+    found = (
+        [{"refType": "CHILD_OF", "traceID": short(trace_id), "spanID": parent}] if parent else []
+    )
     for link in span.get("links", []):
-        reference = {"refType": "FOLLOWS_FROM", "traceID": short(link["traceId"]), "spanID": link["spanId"]}
+        reference = {
+            "refType": "FOLLOWS_FROM",
+            "traceID": short(link["traceId"]),
+            "spanID": link["spanId"],
+        }
         if (link["traceId"], link["spanId"]) == (trace_id, parent):
             found[0] = reference
         else:
@@ -105,7 +125,11 @@ def _own_tags(span: Document) -> list[Document]:
     if status.get("message"):
         found.append(("otel.status_description", status["message"]))
     tags = [{"key": key, "type": "string", "value": value} for key, value in found]
-    return [*tags, {"key": "error", "type": "bool", "value": True}] if status.get("code") == 2 else tags
+    return (
+        [*tags, {"key": "error", "type": "bool", "value": True}]
+        if status.get("code") == 2
+        else tags
+    )
 
 
 def _log(event: Document) -> Document:
@@ -117,7 +141,10 @@ def _log(event: Document) -> Document:
 
 
 def _tags(pairs: list[Document]) -> list[Document]:
-    return [{"key": pair["key"], **_tag(pair["value"])} for pair in sorted(pairs, key=lambda pair: pair["key"])]
+    return [
+        {"key": pair["key"], **_tag(pair["value"])}
+        for pair in sorted(pairs, key=lambda pair: pair["key"])
+    ]
 
 
 def _tag(value: Document) -> Document:
@@ -210,7 +237,9 @@ def tempo_message(document: Document, most: int = 2048) -> bytes:
     found = _jsonpb(copy.deepcopy(document["resourceSpans"]), 1 << 40)
     cut: list[bytes] = []
     _mark(found, most, cut)
-    data = ParseDict({"resourceSpans": found}, TracesData(), ignore_unknown_fields=True).SerializeToString()
+    data = ParseDict(
+        {"resourceSpans": found}, TracesData(), ignore_unknown_fields=True
+    ).SerializeToString()
     for number, half in enumerate(cut):
         data = data.replace(_marker(number, len(half)), half)
     return data
@@ -222,7 +251,13 @@ def _marker(number: int, length: int) -> bytes:
 
 
 def _mark(value: Any, most: int, cut: list[bytes]) -> None:
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, item in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         if key == "stringValue" and len(item.encode()) > most:
             cut.append(item.encode()[:most])
             value[key] = _marker(len(cut) - 1, most).decode()
@@ -247,7 +282,9 @@ def tempo_v2_message(document: Document, partial: str | None = None) -> bytes:
 
 def text(value: Any) -> bytes:
     """JSON as a server sends it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def one_by_one(document: Document) -> Iterator[Document]:
@@ -259,13 +296,21 @@ def one_by_one(document: Document) -> Iterator[Document]:
 DIALECTS: dict[str, Callable[[Document], bytes]] = {
     "OTLP JSON": text,
     "Jaeger v1": lambda document: text(jaeger_v1(document)),
-    "Jaeger v1, its traces alone": lambda document: b"\n".join(map(text, jaeger_v1(document)["data"])),
-    "Jaeger v1, pretty-printed": lambda document: json.dumps(jaeger_v1(document), indent=2).encode(),
+    "Jaeger v1, its traces alone": lambda document: b"\n".join(
+        map(text, jaeger_v1(document)["data"])
+    ),
+    "Jaeger v1, pretty-printed": lambda document: json.dumps(
+        jaeger_v1(document), indent=2
+    ).encode(),
     "Jaeger v3": lambda document: text(jaeger_v3(document)),
     "Jaeger v3, from disk": lambda document: text(jaeger_v3_from_disk(document)),
-    "Jaeger v3, streamed": lambda document: b"\n".join(text(jaeger_v3(each)) for each in one_by_one(document)),
+    "Jaeger v3, streamed": lambda document: b"\n".join(
+        text(jaeger_v3(each)) for each in one_by_one(document)
+    ),
     "Tempo v1": lambda document: text(tempo(document, "batches")),
-    "Tempo v2": lambda document: text({"trace": tempo(document, "resourceSpans"), "metrics": {"inspectedBytes": "9"}}),
+    "Tempo v2": lambda document: text(
+        {"trace": tempo(document, "resourceSpans"), "metrics": {"inspectedBytes": "9"}}
+    ),
     "Tempo v1 protobuf": tempo_message,
     "Tempo v2 protobuf": tempo_v2_message,
 }

@@ -51,12 +51,34 @@ from gym_rows import ROWS, lines
 from otlp_file import SERVER, event, failure_span, process, reported, seen, span
 
 DOCUMENT = process(
-    span(1, None, seen(event("a", failure_reason="why"), 5), attributes=reported("a", "b", own="b"), kind=SERVER),
-    span(2, 1, seen(event("b", cause_id="a", boundary="sandbox", details={"exit_code": -9, "provider": "x"}), 7)),
-    failure_span(3, 2, seen(event("c", boundary="model", foreign_error={"exception_type": "E", "message": "m"}), 9)),
+    span(
+        1,
+        None,
+        seen(event("a", failure_reason="why"), 5),
+        attributes=reported("a", "b", own="b"),
+        kind=SERVER,
+    ),
+    span(
+        2,
+        1,
+        seen(
+            event(
+                "b", cause_id="a", boundary="sandbox", details={"exit_code": -9, "provider": "x"}
+            ),
+            7,
+        ),
+    ),
+    failure_span(
+        3,
+        2,
+        seen(
+            event("c", boundary="model", foreign_error={"exception_type": "E", "message": "m"}), 9
+        ),
+    ),
 )
 REPORT = FailureReport(
-    events={"a": event("a"), "b": event("b", cause_id="a", failure_reason="why", http_status=503)}, failure_id="b"
+    events={"a": event("a"), "b": event("b", cause_id="a", failure_reason="why", http_status=503)},
+    failure_id="b",
 )
 PLACES = {"a": headers.Place(1, 2), "b": headers.Place(3, 4)}
 
@@ -101,24 +123,76 @@ _SPLICES = [
     b"\x80" * 12,
 ]
 ODD: tuple[Any, ...] = (
-    *(None, True, 0, -1, 2**31, 2**63, -(2**63) - 1, 2**64, 10**4000, 1.5, 1e308, float("nan"), float("inf"), ""),
-    *("9" * 5000, "1e999", "NaN", "0x10", "\ud800", "\u202eabc\u2066", "\x1b[2J\x1b]0;x\x07", "[bold red]x[/]", "<b>&"),
-    *("\x00", "日" * 3000, "x" * 200_000, "0" * 32, "a", "b", "c", "nemo.gym.failure", [], {}, [[]], {"": {}}, [None]),
-    *({"values": [{"stringValue": "a"}, 5, None]}, {"key": "nemo.gym.failure.cause.id", "value": {"stringValue": "b"}}),
+    *(
+        None,
+        True,
+        0,
+        -1,
+        2**31,
+        2**63,
+        -(2**63) - 1,
+        2**64,
+        10**4000,
+        1.5,
+        1e308,
+        float("nan"),
+        float("inf"),
+        "",
+    ),
+    *(
+        "9" * 5000,
+        "1e999",
+        "NaN",
+        "0x10",
+        "\ud800",
+        "\u202eabc\u2066",
+        "\x1b[2J\x1b]0;x\x07",
+        "[bold red]x[/]",
+        "<b>&",
+    ),
+    *(
+        "\x00",
+        "日" * 3000,
+        "x" * 200_000,
+        "0" * 32,
+        "a",
+        "b",
+        "c",
+        "nemo.gym.failure",
+        [],
+        {},
+        [[]],
+        {"": {}},
+        [None],
+    ),
+    *(
+        {"values": [{"stringValue": "a"}, 5, None]},
+        {"key": "nemo.gym.failure.cause.id", "value": {"stringValue": "b"}},
+    ),
 )
 """What stands where something else belongs: wrong types, numbers out of every range, texts that a terminal obeys."""
 _VALUES = b'{"arrayValue":{"values":['
 _NESTS = {
     f"@nest {name} {depth}": begin * depth + end * depth
     for depth in (3, 90, 900, 30_000)
-    for name, begin, end in (("list", b"[", b"]"), ("map", b'{"a":[', b"]}"), ("values", _VALUES, b"]}}"))
+    for name, begin, end in (
+        ("list", b"[", b"]"),
+        ("map", b'{"a":[', b"]}"),
+        ("values", _VALUES, b"]}}"),
+    )
 }
 """Nests, by what stands for them in a document: Python could not print the deepest."""
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The way to each value inside a document."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         yield (*path, key)
         yield from places(item, (*path, key))
@@ -224,7 +298,10 @@ def read_header(value: bytes) -> FailureReport | None:
 
 def main(arguments: list[str]) -> None:
     """Until something breaks, or the time is over."""
-    targets = [*((data, read_source) for data in SOURCES.values()), *((data, read_header) for data in HEADERS.values())]
+    targets = [
+        *((data, read_source) for data in SOURCES.values()),
+        *((data, read_header) for data in HEADERS.values()),
+    ]
     if not arguments or not arguments[0].isdigit():
         folder = Path(arguments[0])
         folder.mkdir(exist_ok=True)
@@ -240,7 +317,9 @@ def main(arguments: list[str]) -> None:
                 return bytes(atheris.Mutate(data, most))
             return (data[:1] + damage(data[1:], rng))[:most]
 
-        atheris.Setup(["fuzzing", str(folder), "-max_len=40000", *arguments[1:]], one, custom_mutator=mutate)
+        atheris.Setup(
+            ["fuzzing", str(folder), "-max_len=40000", *arguments[1:]], one, custom_mutator=mutate
+        )
         atheris.Fuzz()
     tries, seed, until = 0, int(time.time()), time.monotonic() + int(arguments[0])
     print("seed", seed)

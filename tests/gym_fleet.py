@@ -48,7 +48,16 @@ def overlay(folder: Path, gym: Path, *, before: str = "") -> Path:
     first = [str(gym / before)] if before else []
     (site / "gym.pth").write_text("\n".join([*first, str(packages)]) + "\n")
     python = home / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install", "--quiet"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+    ]
     made = subprocess.run(
         [*pip, "--no-deps", "--no-index", "--no-build-isolation", "--editable", str(CLONE)],
         capture_output=True,
@@ -79,10 +88,19 @@ def configuration(ports: Mapping[str, int]) -> dict[str, Any]:
 
     def model(name: str) -> dict[str, Any]:
         url = f"http://{HOST}:{ports['upstream']}/v1"
-        here = at(name, openai_base_url=url, openai_api_key="k", openai_model="stand-in", max_http_attempts=3)
+        here = at(
+            name,
+            openai_base_url=url,
+            openai_api_key="k",
+            openai_model="stand-in",
+            max_http_attempts=3,
+        )
         return {"responses_api_models": {"openai_model": here}}
 
-    judge, policy = ref("responses_api_models", "judge_model"), ref("responses_api_models", "policy_model")
+    judge, policy = (
+        ref("responses_api_models", "judge_model"),
+        ref("responses_api_models", "policy_model"),
+    )
     rs, agent = ref("resources_servers", "rs"), ref("responses_api_agents", "agent")
     limits = {"cleanup_timeout_seconds": 2, "default_episode_timeout_seconds": 2}
     return {
@@ -120,7 +138,9 @@ SERVERS = ("policy_model", "judge_model", "rs", "agent", "relay", "env")
 class Fleet:
     """The servers, running; `environ` is what each process gets beside Gym's own variables."""
 
-    def __init__(self, folder: Path, python: Path, environ: Mapping[str, str], *, instrument: bool = False) -> None:
+    def __init__(
+        self, folder: Path, python: Path, environ: Mapping[str, str], *, instrument: bool = False
+    ) -> None:
         self.folder = folder
         run = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
         self.command = [python, "-c", run, python] if instrument else [python]
@@ -153,11 +173,18 @@ class Fleet:
             self.processes[name].wait()
         self.start(name, config=config, environ=environ)
 
-    def start(self, *names: str, config: Mapping[str, Any] | None = None, environ: Mapping[str, str] = NONE) -> None:
+    def start(
+        self,
+        *names: str,
+        config: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] = NONE,
+    ) -> None:
         """Start servers, side by side, and wait until they answer."""
         for name in names:
             script = (
-                [HERE / "upstream.py", str(self.ports[name])] if name == "upstream" else [HERE / "servers.py", name]
+                [HERE / "upstream.py", str(self.ports[name])]
+                if name == "upstream"
+                else [HERE / "servers.py", name]
             )
             with (self.folder / f"{name}.log").open("a") as log:
                 self.processes[name] = subprocess.Popen(
@@ -185,11 +212,20 @@ class Fleet:
             return False
         return True
 
-    def collect(self, name: str, rows: list[dict], config: Mapping[str, Any] | None = None, **asked: Any) -> list[dict]:
+    def collect(
+        self, name: str, rows: list[dict], config: Mapping[str, Any] | None = None, **asked: Any
+    ) -> list[dict]:
         """Run collection over `rows` in a process of its own; the saved rows, good and failed."""
         given, out = self.folder / f"{name}-in.jsonl", self.folder / f"{name}.jsonl"
         given.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        what = json.dumps({"input": str(given), "output": str(out), "routes": {"env": "env", "turn": "turn"}, **asked})
+        what = json.dumps(
+            {
+                "input": str(given),
+                "output": str(out),
+                "routes": {"env": "env", "turn": "turn"},
+                **asked,
+            }
+        )
         found = subprocess.run(
             [*self.command, HERE / "servers.py", "collect", what],
             cwd=self.folder,
@@ -202,16 +238,27 @@ class Fleet:
         self.said = found.stdout + found.stderr
         assert found.returncode == 0, self.said[-5000:]
         files = (out, out.with_name(f"{name}_failures.jsonl"))
-        return [json.loads(line) for file in files if file.exists() for line in file.read_text().splitlines()]
+        return [
+            json.loads(line)
+            for file in files
+            if file.exists()
+            for line in file.read_text().splitlines()
+        ]
 
     def traces(self) -> list[Trace]:
         """The failure graphs of all that has arrived until now; what is on its way is waited for."""
         quiet, known = 0, -1
         while quiet < 4:
             time.sleep(0.15)
-            quiet, known = (quiet + 1, known) if len(self.receiver.bodies) == known else (0, len(self.receiver.bodies))
+            quiet, known = (
+                (quiet + 1, known)
+                if len(self.receiver.bodies) == known
+                else (0, len(self.receiver.bodies))
+            )
         path = self.folder / "spans.pb"
-        path.write_bytes(self.receiver.text())  # of protobuf the messages one after the other are one message
+        path.write_bytes(
+            self.receiver.text()
+        )  # of protobuf the messages one after the other are one message
         return list(read(str(path)).traces) if self.receiver.bodies else []
 
     def stop(self) -> None:

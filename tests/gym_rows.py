@@ -92,7 +92,11 @@ def _called(server: str, boundary: str, kind: str, **others: Any) -> dict[str, A
 EXPLODED = json.dumps(repr(ValueError("verify exploded")))
 VALUE_ERROR = {"exception_type": "ValueError", "message": "verify exploded"}
 MAIN = {
-    "e-1": {"failure_kind": "transport_timeout", "boundary": "model", "failure_reason": "no answer in 30 s"},
+    "e-1": {
+        "failure_kind": "transport_timeout",
+        "boundary": "model",
+        "failure_reason": "no answer in 30 s",
+    },
     "e-2": {
         "event_id": "e-2",
         "failure_kind": "agent_run_error",
@@ -103,14 +107,21 @@ MAIN = {
 }
 MAIN_EVENTS = {
     "e-1": MAIN["e-1"],
-    "e-2": {"failure_kind": "agent_run_error", "boundary": "agent", "failure_reason": "", "cause_id": "e-1"},
+    "e-2": {
+        "failure_kind": "agent_run_error",
+        "boundary": "agent",
+        "failure_reason": "",
+        "cause_id": "e-1",
+    },
 }
 EPISODE = {"rollout_id": "7-1", "attempt": 2}
 
 ROWS = (
     Row(
         "0.6.0, /run failed: the agent raised",
-        failed_run(1, "agent_run_error", "ClientResponseError", 500, json.dumps(repr(KeyError("gone")))),
+        failed_run(
+            1, "agent_run_error", "ClientResponseError", 500, json.dumps(repr(KeyError("gone")))
+        ),
         "1-0",
         {
             "row-0": _run_event(
@@ -125,13 +136,19 @@ ROWS = (
     Row(
         "0.7.0, /run failed: verify raised, two hops down",
         failed_run(
-            2, "agent_run_error", "ClientResponseError", 500, hop("SimpleAgent___agent", hop("MyRS___rs", EXPLODED))
+            2,
+            "agent_run_error",
+            "ClientResponseError",
+            500,
+            hop("SimpleAgent___agent", hop("MyRS___rs", EXPLODED)),
         ),
         "2-0",
         {
             "row-0": _run_event("agent_run_error", "ClientResponseError", 500, cause_id="row-1"),
             "row-1": _called("agent", "agent", "agent_run_error", cause_id="row-2"),
-            "row-2": _called("rs", "resources_server", "unhandled_exception", foreign_error=VALUE_ERROR),
+            "row-2": _called(
+                "rs", "resources_server", "unhandled_exception", foreign_error=VALUE_ERROR
+            ),
         },
         "row-0",
     ),
@@ -142,7 +159,10 @@ ROWS = (
             "agent_run_error",
             "ClientResponseError",
             500,
-            hop("SimpleAgent___agent", hop("SimpleModelServer___policy_model", '{"error": {"message": "slow do'))[:-8]
+            hop(
+                "SimpleAgent___agent",
+                hop("SimpleModelServer___policy_model", '{"error": {"message": "slow do'),
+            )[:-8]
             + "…",
         ),
         "3-0",
@@ -153,14 +173,19 @@ ROWS = (
                 "policy_model",
                 "model",
                 "unhandled_exception",
-                foreign_error={"exception_type": "ClientResponseError", "message": '{"error": {"message": "slow d…'},
+                foreign_error={
+                    "exception_type": "ClientResponseError",
+                    "message": '{"error": {"message": "slow d…',
+                },
             ),
         },
         "row-0",
     ),
     Row(
         "/run never reached the rollout, second attempt",
-        failed_run(4, "agent_request_failed", "ClientResponseError", 503, None, _ng_attempt_index=1),
+        failed_run(
+            4, "agent_request_failed", "ClientResponseError", 503, None, _ng_attempt_index=1
+        ),
         "4-0-a1",
         {"row-0": _run_event("agent_request_failed", "ClientResponseError", 503)},
         "row-0",
@@ -275,7 +300,13 @@ ROWS = (
         "a class that nobody knows",
         scored(11, 0.0, _ng_failure_class="moon_phase", error="full moon"),
         "11-0",
-        {"row-0": {"failure_kind": "moon_phase", "boundary": "collection", "failure_reason": "full moon"}},
+        {
+            "row-0": {
+                "failure_kind": "moon_phase",
+                "boundary": "collection",
+                "failure_reason": "full moon",
+            }
+        },
         "row-0",
     ),
     Row(
@@ -319,7 +350,12 @@ ROWS = (
         },
         "row-0",
     ),
-    Row("0.6.0, a reason is the verdict, no failure", scored(15, 0.0, failure_reason="tool_name_mismatch"), "15-0", {}),
+    Row(
+        "0.6.0, a reason is the verdict, no failure",
+        scored(15, 0.0, failure_reason="tool_name_mismatch"),
+        "15-0",
+        {},
+    ),
     Row("a clean rollout", scored(16), "16-0", {}),
     Row(
         "Main, failed with a report",
@@ -328,7 +364,12 @@ ROWS = (
         MAIN_EVENTS,
         "e-2",
     ),
-    Row("Main, a recovered failure in a row that scored", scored(18, _ng_failure_events=MAIN), "18-0", MAIN_EVENTS),
+    Row(
+        "Main, a recovered failure in a row that scored",
+        scored(18, _ng_failure_events=MAIN),
+        "18-0",
+        MAIN_EVENTS,
+    ),
     Row(
         "Main, the report and the kind of a verify response",
         scored(19, failure_kind="transport_timeout", _ng_failure_events=MAIN),
@@ -337,7 +378,12 @@ ROWS = (
     ),
     Row(
         "Main, a class but no own failure in the report",
-        at(20, _ng_failure_class="agent_run_error", _ng_failure_message="broke", _ng_failure_events=MAIN),
+        at(
+            20,
+            _ng_failure_class="agent_run_error",
+            _ng_failure_message="broke",
+            _ng_failure_events=MAIN,
+        ),
         "20-0",
         {
             "row-0": {
@@ -408,7 +454,11 @@ ROWS = (
         {
             "episode_id": EPISODE,
             "task_id": {"taskset": "s", "task_id": "t"},
-            "failure": {"failure_reason": "no quota", "terminal": True, "failure_kind": "provider_quota_exhausted"},
+            "failure": {
+                "failure_reason": "no quota",
+                "terminal": True,
+                "failure_kind": "provider_quota_exhausted",
+            },
         },
         "7-1-a2",
         {
@@ -437,7 +487,11 @@ ROWS = (
     ),
     Row(
         "an episode response with a result",
-        {"episode_id": EPISODE, "task_id": {"taskset": "s", "task_id": "t"}, "result": {"reward": 1.0}},
+        {
+            "episode_id": EPISODE,
+            "task_id": {"taskset": "s", "task_id": "t"},
+            "result": {"reward": 1.0},
+        },
         "7-1-a2",
         {},
     ),
@@ -447,10 +501,16 @@ ROWS = (
 FAILING = tuple(row for row in ROWS if row.events)
 EVIDENCE = (at(30, _ng_omitted_rollout=True), at(31, _ng_unrouted_run_error={"type": "KeyError"}))
 """Rows of Main that are no attempts and no failures."""
-INPUT = {"_ng_task_index": 40, "_ng_rollout_index": 0, "responses_create_params": {"input": "hello"}}
+INPUT = {
+    "_ng_task_index": 40,
+    "_ng_rollout_index": 0,
+    "responses_create_params": {"input": "hello"},
+}
 """A row of the materialised inputs."""
 
 
 def lines(*rows: object) -> bytes:
     """Rows as a file has them; bytes are written as they are."""
-    return b"".join((row if isinstance(row, bytes) else json.dumps(row).encode()) + b"\n" for row in rows)
+    return b"".join(
+        (row if isinstance(row, bytes) else json.dumps(row).encode()) + b"\n" for row in rows
+    )

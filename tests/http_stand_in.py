@@ -70,7 +70,9 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(answer: Callable[[Asked, Handler], Reply | None], tls: SSLContext | None = None) -> Iterator[Server]:
+def serving(
+    answer: Callable[[Asked, Handler], Reply | None], tls: SSLContext | None = None
+) -> Iterator[Server]:
     """Serve what `answer` says."""
     server: Any = _Server(("127.0.0.1", 0), Handler)
     server.answer, server.asked = answer, []

@@ -75,7 +75,12 @@ for raised in (failure(), ValueError("token=abcdefgh12345678"), KeyError(1)):
                 except NgFailureEvent as error:
                     raise raised from error
     except Exception as error:
-        print(error is raised, type(error.__cause__).__name__, error.__context__ is error.__cause__, len(error.args))
+        print(
+            error is raised,
+            type(error.__cause__).__name__,
+            error.__context__ is error.__cause__,
+            len(error.args),
+        )
     span = tracer.start_span("by hand")
     span.record_exception(raised, {"a": 1})
     span.set_status(Status(StatusCode.ERROR, "password=hunter2horse"))
@@ -127,7 +132,9 @@ for path in ("/fails", "/recovers", "/answers", "/handled", "/nothing"):
 
 # --- asking others
 event = FailureEvent(event_id="there", failure_kind="k", boundary="model", failure_reason="theirs")
-told = encode(FailureReport(events={"there": event}, failure_id="there"), {"there": Place(5, 6)}, 4000)
+told = encode(
+    FailureReport(events={"there": event}, failure_id="there"), {"there": Place(5, 6)}, 4000
+)
 carried = {"x-ng-failure-report": told.report_value, "x-ng-failure-spans": told.spans_value}
 transport = httpx.MockTransport(lambda request: httpx.Response(500, headers=carried, text="theirs"))
 
@@ -138,7 +145,10 @@ async def ask():
 
 
 with tracer.start_as_current_span("asking"), hop():
-    for response in (httpx.Client(transport=transport).get("http://localhost/"), asyncio.run(ask())):
+    for response in (
+        httpx.Client(transport=transport).get("http://localhost/"),
+        asyncio.run(ask()),
+    ):
         print(response.status_code, response.text, sorted(response.request.headers))
         try:
             failgraph.raise_for_failure(response)

@@ -54,7 +54,11 @@ def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
         name = frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name
     else:
         return None
-    if caller is None or OURS not in caller.f_code.co_filename or caller.f_code.co_filename.endswith(_GUARD):
+    if (
+        caller is None
+        or OURS not in caller.f_code.co_filename
+        or caller.f_code.co_filename.endswith(_GUARD)
+    ):
         return None
     line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
     if _NOT_OURS_TO_FAIL.search(line) or _CANNOT_FAIL.fullmatch(name):
@@ -94,10 +98,15 @@ def child(profiler: Any, attached: bool, out: int, err: int) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
     source = compile(PROGRAM.read_text(), str(PROGRAM), "exec")
-    exec(source, {"__name__": "program", "ATTACHED": attached, "begin": lambda: sys.setprofile(profiler)})
+    exec(
+        source,
+        {"__name__": "program", "ATTACHED": attached, "begin": lambda: sys.setprofile(profiler)},
+    )
 
 
-def run(profiler: Any, *, attached: bool, found: dict[Site, None] | None = None) -> tuple[int, str, str] | None:
+def run(
+    profiler: Any, *, attached: bool, found: dict[Site, None] | None = None
+) -> tuple[int, str, str] | None:
     """Exit code, stdout and stderr of one child; None in the child, which has to end as the program does."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
@@ -125,8 +134,14 @@ def wrappers() -> set[str]:
 def preload() -> None:
     """Load what the program loads, and what hooks load at their first use, so that no child has to."""
     code = "try:\n exec(open(sys.argv[1]).read())\nexcept Exception:\n pass\nprint('MODULES', *sys.modules)"
-    command = [sys.executable, "-c", f"import sys\nsys.path.insert(0, sys.argv[2])\nATTACHED = False\n{code}"]
-    said = subprocess.run([*command, PROGRAM, PROGRAM.parent], capture_output=True, text=True, check=True).stdout
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys\nsys.path.insert(0, sys.argv[2])\nATTACHED = False\n{code}",
+    ]
+    said = subprocess.run(
+        [*command, PROGRAM, PROGRAM.parent], capture_output=True, text=True, check=True
+    ).stdout
     for module in [*said.rpartition("MODULES ")[2].split(), *wrappers()]:
         with contextlib.suppress(Exception):
             importlib.import_module(module)
@@ -149,9 +164,20 @@ def main(share: int, kinds: list[str]) -> None:
     every = json.loads(listed)
     results = []
     for number, site in enumerate(every[::share]):
-        for kind in [kind for kind in KINDS if kind.__name__ in kinds] or [KINDS[number % len(KINDS)]]:
+        for kind in [kind for kind in KINDS if kind.__name__ in kinds] or [
+            KINDS[number % len(KINDS)]
+        ]:
             results.append((site, kind.__name__, *run(failing(tuple(site), kind), attached=True)))
-    print(json.dumps({"calls": len(every), "without": without, "with": (code, said, errors), "injected": results}))
+    print(
+        json.dumps(
+            {
+                "calls": len(every),
+                "without": without,
+                "with": (code, said, errors),
+                "injected": results,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

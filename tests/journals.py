@@ -11,7 +11,11 @@ from failgraph import FailureBoundary, FailureEvent
 
 def event(event_id: str, cause: str | None = None, **fields: Any) -> FailureEvent:
     """A valid record with this id."""
-    known = {"failure_kind": "transport_timeout", "boundary": FailureBoundary.MODEL, "failure_reason": "no answer"}
+    known = {
+        "failure_kind": "transport_timeout",
+        "boundary": FailureBoundary.MODEL,
+        "failure_reason": "no answer",
+    }
     return FailureEvent(event_id=event_id, cause_id=cause, **{**known, **fields})
 
 

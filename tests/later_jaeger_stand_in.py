@@ -14,7 +14,10 @@ from dialects import Document, jaeger_v1, jaeger_v3, text
 from http_stand_in import Asked, Handler, Reply, Server, serving
 from tempo_stand_in import by_trace, spans_of
 
-PAGE = Reply(b"<!DOCTYPE html>\n<html lang=en><title>Jaeger UI</title></html>", type="text/html; charset=utf-8")
+PAGE = Reply(
+    b"<!DOCTYPE html>\n<html lang=en><title>Jaeger UI</title></html>",
+    type="text/html; charset=utf-8",
+)
 
 
 @contextmanager
@@ -27,7 +30,9 @@ def later_jaeger_stand_in(*documents: Document, v3: bool = True) -> Iterator[Ser
         if folder == "/api/traces":
             found = traces.get(last)
             absent = {"data": None, "total": 0, "errors": [{"code": 404, "msg": "trace not found"}]}
-            return Reply(text(jaeger_v1(found))) if found else Reply(text(absent), 404, "text/plain")
+            return (
+                Reply(text(jaeger_v1(found))) if found else Reply(text(absent), 404, "text/plain")
+            )
         if not v3 or not folder.startswith("/api/v3"):
             return PAGE
         if last == "services":
@@ -76,4 +81,8 @@ def nano(text_: str) -> int:
 def attributes(span: Document) -> dict[str, str]:
     """Of a span and its events, as text."""
     holders = [span, *span.get("events", [])]
-    return {pair["key"]: str(next(iter(pair["value"].values()))) for each in holders for pair in each["attributes"]}
+    return {
+        pair["key"]: str(next(iter(pair["value"].values())))
+        for each in holders
+        for pair in each["attributes"]
+    }

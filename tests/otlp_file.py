@@ -35,7 +35,9 @@ def pairs(attributes: Mapping[str, object]) -> list[dict[str, Any]]:
     return [{"key": key, "value": any_value(value)} for key, value in attributes.items()]
 
 
-def event(event_id: str, *, kind: str = "judge_failed", boundary: str = "agent", **fields: Any) -> FailureEvent:
+def event(
+    event_id: str, *, kind: str = "judge_failed", boundary: str = "agent", **fields: Any
+) -> FailureEvent:
     """A record with no more than it must have."""
     return FailureEvent(event_id=event_id, failure_kind=kind, boundary=boundary, **fields)
 
@@ -45,7 +47,9 @@ def seen(record: FailureEvent, at: int = 0, **options: Any) -> dict[str, Any]:
     return raw_event(encode_event(record, **options), at)
 
 
-def raw_event(attributes: Mapping[str, object], at: int = 0, name: str = "nemo.gym.failure") -> dict[str, Any]:
+def raw_event(
+    attributes: Mapping[str, object], at: int = 0, name: str = "nemo.gym.failure"
+) -> dict[str, Any]:
     """A span event of any attributes."""
     return {"timeUnixNano": str(T0 + at), "name": name, "attributes": pairs(attributes)}
 
@@ -90,9 +94,18 @@ def span(
     return fields
 
 
-def failure_span(number: int, parent: int, happened: dict[str, Any], **others: Any) -> dict[str, Any]:
+def failure_span(
+    number: int, parent: int, happened: dict[str, Any], **others: Any
+) -> dict[str, Any]:
     """A span made only to hold a failure."""
-    return span(number, parent, happened, name="nemo.gym.failure", attributes={PREFIX + "failure_span": True}, **others)
+    return span(
+        number,
+        parent,
+        happened,
+        name="nemo.gym.failure",
+        attributes={PREFIX + "failure_span": True},
+        **others,
+    )
 
 
 def process(*spans: dict[str, Any], service: str = "gym", **resource: object) -> dict[str, Any]:
@@ -109,6 +122,9 @@ def process(*spans: dict[str, Any], service: str = "gym", **resource: object) ->
 
 def write(path: Path, *documents: object) -> Path:
     """OTLP JSON lines; a document that is bytes is written as it is."""
-    lines = [document if isinstance(document, bytes) else json.dumps(document).encode() for document in documents]
+    lines = [
+        document if isinstance(document, bytes) else json.dumps(document).encode()
+        for document in documents
+    ]
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     return path

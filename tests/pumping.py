@@ -38,7 +38,17 @@ GROWTH = 4
 """How much longer the second text of a pair is."""
 LINEAR = 9
 """Twice what a linear pattern takes for the longer text; a quadratic one takes sixteen times as long."""
-_MODULES: tuple[ModuleType, ...] = (commands, cookies, credentials, fields, judge, names, shapes, urls, values)
+_MODULES: tuple[ModuleType, ...] = (
+    commands,
+    cookies,
+    credentials,
+    fields,
+    judge,
+    names,
+    shapes,
+    urls,
+    values,
+)
 _CHARS = "aZ9_-.=: \n\"'\\/{}[]<>@,;%&\u00e9"
 _ODD = ["", "\n", '"', "'", "\\", "x", " ", "=", "\x00", "@"]
 
@@ -55,8 +65,17 @@ def patterns() -> dict[str, tuple[re.Pattern[str], list[Callable[[str], object]]
         for name, pattern in vars(module).items():
             if isinstance(pattern, Pattern):
                 compiled = pattern.compiled()
-                uses = sorted(set(re.findall(rf"(?<!\w){name}\.(fullmatch|match|search|findall|split|sub)\b", source)))
-                ways = [_scan(compiled) if use == "sub" else getattr(compiled, use) for use in uses or ["sub"]]
+                uses = sorted(
+                    set(
+                        re.findall(
+                            rf"(?<!\w){name}\.(fullmatch|match|search|findall|split|sub)\b", source
+                        )
+                    )
+                )
+                ways = [
+                    _scan(compiled) if use == "sub" else getattr(compiled, use)
+                    for use in uses or ["sub"]
+                ]
                 found[f"{module.__name__.rpartition('.')[2]}.{name}"] = (compiled, ways)
     return found
 
@@ -96,7 +115,9 @@ class Sampler:
             return self._of(rng.choice(value[1]))
         if op in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
             least, most, inner = value
-            return "".join(self._of(inner) for _ in range(rng.randint(least, min(int(most), least + 3))))
+            return "".join(
+                self._of(inner) for _ in range(rng.randint(least, min(int(most), least + 3)))
+            )
         if op == "SUBPATTERN":
             text = self._of(value[3])
             self._groups[value[0]] = text
@@ -112,15 +133,19 @@ class Sampler:
     def _in(self, items: list[tuple[object, object]]) -> str:
         if str(items[0][0]) == "NEGATE":
             inside = re.compile("[" + "".join(map(_as_class, items[1:])) + "]")
-            return self._rng.choice([char for char in _CHARS if not inside.match(char)] or ["\u2603"])
+            return self._rng.choice(
+                [char for char in _CHARS if not inside.match(char)] or ["\u2603"]
+            )
         op, value = self._rng.choice(items)
         if str(op) == "LITERAL":
             return chr(value)
         if str(op) == "RANGE":
             return chr(self._rng.randint(*value))
-        return {"CATEGORY_DIGIT": "7", "CATEGORY_SPACE": self._rng.choice(" \n"), "CATEGORY_WORD": "w"}.get(
-            str(value), "-"
-        )
+        return {
+            "CATEGORY_DIGIT": "7",
+            "CATEGORY_SPACE": self._rng.choice(" \n"),
+            "CATEGORY_WORD": "w",
+        }.get(str(value), "-")
 
 
 def _as_class(item: tuple[object, object]) -> str:
@@ -129,7 +154,9 @@ def _as_class(item: tuple[object, object]) -> str:
         return re.escape(chr(value))
     if str(op) == "RANGE":
         return f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
-    return {"CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_WORD": r"\w"}.get(str(value), r"\W")
+    return {"CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_WORD": r"\w"}.get(
+        str(value), r"\W"
+    )
 
 
 def pumped(pattern: re.Pattern[str], rng: random.Random) -> Iterator[Callable[[int], str]]:
@@ -183,7 +210,13 @@ def main(seconds: float) -> None:
                 spent = _timed(look, sample) / len(sample) if sample else 0
                 if found >= LINEAR or spent > slowest:
                     slowest = max(slowest, spent)
-                    print(which, round(found, 1), f"{spent * 1e6:.1f} us a character", ascii(make(60)), flush=True)
+                    print(
+                        which,
+                        round(found, 1),
+                        f"{spent * 1e6:.1f} us a character",
+                        ascii(make(60)),
+                        flush=True,
+                    )
     print(tried, "tried")
 
 

@@ -20,24 +20,36 @@ def documented(module) -> Iterator[tuple[str, object, str]]:
     """The constants of a module that have a docstring: name, value, docstring."""
     body = ast.parse(Path(module.__file__).read_text()).body
     for constant, doc in itertools.pairwise(body):
-        if isinstance(constant, ast.AnnAssign) and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
+        if (
+            isinstance(constant, ast.AnnAssign)
+            and isinstance(doc, ast.Expr)
+            and isinstance(doc.value, ast.Constant)
+        ):
             name = ast.unparse(constant.target)
             yield name, getattr(module, name), " ".join(str(doc.value.value).split())
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
 
 
 def attributes() -> str:
     names = [(value, doc) for _, value, doc in documented(semconv) if isinstance(value, str)]
-    rows = [(f"`{value}`", doc) for value, doc in names if value not in (semconv.PREFIX, semconv.REST)]
+    rows = [
+        (f"`{value}`", doc) for value, doc in names if value not in (semconv.PREFIX, semconv.REST)
+    ]
     return table(("name", "meaning"), [row for row in rows if row[0] != f"`{semconv.EVENT_NAME}`"])
 
 
 def settings_table() -> str:
-    rows = [(name, doc) for _, name, doc in documented(settings) if isinstance(name, str) and name in settings.NAMES]
+    rows = [
+        (name, doc)
+        for _, name, doc in documented(settings)
+        if isinstance(name, str) and name in settings.NAMES
+    ]
     return table(("variable", "meaning"), [(f"`{name}`", doc) for name, doc in rows])
 
 
@@ -51,7 +63,8 @@ def hidden() -> str:
 
 def exit_code_table() -> str:
     return table(
-        ("code", "meaning"), [(str(code), doc) for _, code, doc in documented(exit_codes) if isinstance(code, int)]
+        ("code", "meaning"),
+        [(str(code), doc) for _, code, doc in documented(exit_codes) if isinstance(code, int)],
     )
 
 

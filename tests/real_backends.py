@@ -20,7 +20,9 @@ FOLDER = Path(__file__).parent / "backends"
 
 def built(name: str) -> Path:
     """Where `make backends` puts a binary."""
-    said = subprocess.run([FOLDER / "build", "--where", name], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [FOLDER / "build", "--where", name], capture_output=True, text=True, check=True
+    )
     return Path(said.stdout.strip())
 
 
@@ -28,7 +30,8 @@ def needed(*names: str) -> pytest.MarkDecorator:
     """Skips where a binary has not been built, but never in CI, which builds them first."""
     missing = [name for name in names if not built(name).exists()]
     return pytest.mark.skipif(
-        bool(missing) and not os.environ.get("CI"), reason=f"no {' and no '.join(missing)} here: make backends"
+        bool(missing) and not os.environ.get("CI"),
+        reason=f"no {' and no '.join(missing)} here: make backends",
     )
 
 
@@ -49,7 +52,11 @@ def running(
 
     What it says goes to `<name>.log` in `folder`, behind what is there. Of the tests' own settings it sees none.
     """
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "FAILGRAPH_"))}
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("OTEL_", "FAILGRAPH_"))
+    }
     command = [str(built(name)), *(f"--config={config}" for config in configs)]
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(command, env={**inherited, **env}, stdout=log, stderr=log)
@@ -84,7 +91,9 @@ def end(process: subprocess.Popen[bytes]) -> int:
 def post(address: str, document: bytes) -> None:
     """Send OTLP JSON to a receiver at host:port."""
     headers = {"content-type": "application/json"}
-    request = urllib.request.Request(f"http://{address}/v1/traces", document, headers, method="POST")
+    request = urllib.request.Request(
+        f"http://{address}/v1/traces", document, headers, method="POST"
+    )
     with urllib.request.urlopen(request, timeout=30) as response:
         assert response.status == 200
 
@@ -137,7 +146,14 @@ def collector(folder: Path, there: Jaeger) -> Iterator[Collector]:
     """A Collector that sends to that Jaeger."""
     ports = free_ports(2)
     grpc, http = (f"127.0.0.1:{port}" for port in ports)
-    env = {"OTLP_GRPC": grpc, "OTLP_HTTP": http, "JAEGER_GRPC": there.otlp_grpc, "JAEGER_HTTP": there.otlp_http}
+    env = {
+        "OTLP_GRPC": grpc,
+        "OTLP_HTTP": http,
+        "JAEGER_GRPC": there.otlp_grpc,
+        "JAEGER_HTTP": there.otlp_http,
+    }
     env["FOLDER"] = str(folder)
-    with running("collector", FOLDER / "collector" / "config.yaml", folder=folder, ports=ports, env=env) as process:
+    with running(
+        "collector", FOLDER / "collector" / "config.yaml", folder=folder, ports=ports, env=env
+    ) as process:
         yield Collector(grpc, http, folder / "traces.jsonl", folder / "traces.bin", there, process)

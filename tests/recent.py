@@ -33,7 +33,9 @@ def failing(
     """A trace of one hop, which fails; `start` is in ns after ten minutes ago."""
     attributes = reported("e", own="e") | ({"nemo.gym.rollout.id": rollout} if rollout else {})
     happened = seen(event("e", **fields), start + 5000)
-    one = span(1, None, happened, trace=trace, start=start, end=start + SECOND, attributes=attributes)
+    one = span(
+        1, None, happened, trace=trace, start=start, end=start + SECOND, attributes=attributes
+    )
     return moved(process(one, service=service))
 
 

@@ -141,7 +141,9 @@ def _joined(*draws: _Draw, sep: str = "") -> _Draw:
 
     def draw(rng: random.Random) -> tuple[str, tuple[str, ...]]:
         drawn = [part(rng) for part in draws]
-        return sep.join(value for value, _ in drawn), tuple(s for _, secrets in drawn for s in secrets)
+        return sep.join(value for value, _ in drawn), tuple(
+            s for _, secrets in drawn for s in secrets
+        )
 
     return draw
 
@@ -173,20 +175,28 @@ def _basic(user: str = "svc-rollout") -> _Draw:
 
 
 def _b64url_json(value: object) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode().rstrip("=")
+    return (
+        base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode())
+        .decode()
+        .rstrip("=")
+    )
 
 
 def _jwt(rng: random.Random) -> tuple[str, tuple[str, ...]]:
     """Draw a signed JWT. Its first part is the same for everyone and no secret."""
     header = _b64url_json({"alg": "HS256", "typ": "JWT"})
-    payload = _b64url_json({"sub": f"user-{rng.randrange(10**9)}", "iss": "https://idp.example.com", "exp": 1767225600})
+    payload = _b64url_json(
+        {"sub": f"user-{rng.randrange(10**9)}", "iss": "https://idp.example.com", "exp": 1767225600}
+    )
     signature = _chars(rng, _ALNUM + "-_", 43)
     return f"{header}.{payload}.{signature}", (payload, *_pieces(signature))
 
 
 def _jwt_unsigned(rng: random.Random) -> tuple[str, tuple[str, ...]]:
     """Draw a JWT of two parts."""
-    payload = _b64url_json({"sub": f"user-{rng.randrange(10**9)}", "email": "bob@example.com", "exp": 1767225600})
+    payload = _b64url_json(
+        {"sub": f"user-{rng.randrange(10**9)}", "email": "bob@example.com", "exp": 1767225600}
+    )
     return f"{_b64url_json({'alg': 'none', 'typ': 'JWT'})}.{payload}", _pieces(payload)
 
 
@@ -201,7 +211,9 @@ def _body(lines: int = 4, sep: str = "\n", indent: str = "", last: int = 44) -> 
     """Draw the lines of a private key block."""
 
     def draw(rng: random.Random) -> tuple[str, tuple[str, ...]]:
-        drawn = [_chars(rng, _ALNUM + "+/", 64) for _ in range(lines - 1)] + [_chars(rng, _ALNUM + "+/", last)]
+        drawn = [_chars(rng, _ALNUM + "+/", 64) for _ in range(lines - 1)] + [
+            _chars(rng, _ALNUM + "+/", last)
+        ]
         return (sep + indent).join(drawn), tuple(piece for line in drawn for piece in _pieces(line))
 
     return draw
@@ -211,11 +223,18 @@ def _png(rng: random.Random) -> tuple[str, tuple[str, ...]]:
     """Draw the base64 of a valid PNG image with random pixels."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     rows = b"".join(b"\x00" + rng.randbytes(24) for _ in range(16))
     header = struct.pack(">IIBBBBB", 8, 16, 8, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
     return base64.b64encode(data).decode(), ()
 
 
@@ -228,7 +247,9 @@ def _magic(start: bytes, length: int) -> _Draw:
     return draw
 
 
-_JPEG = _magic(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xdb\x00C\x00", 600)
+_JPEG = _magic(
+    b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xdb\x00C\x00", 600
+)
 _GIF = _magic(b"GIF89a\x20\x00\x20\x00\xf7\x00\x00", 300)
 _WAV = _magic(b"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00", 300)
 _PDF = _magic(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", 300)
@@ -285,21 +306,52 @@ _AUTHORIZATION: tuple[Secret, ...] = (
         keeps=("POST /verify HTTP/1.1", "accept: */*"),
     ),
     _secret(
-        "auth_bearer_upper_case", "AUTHORIZATION: BEARER <<1>>\nHOST: a.example.com", _b62(24), keeps=("a.example.com",)
+        "auth_bearer_upper_case",
+        "AUTHORIZATION: BEARER <<1>>\nHOST: a.example.com",
+        _b62(24),
+        keeps=("a.example.com",),
     ),
-    _secret("auth_bearer_no_space", "Authorization:Bearer <<1>>", _b62(24), keeps=("Authorization",)),
-    _secret("auth_bearer_two_spaces", "Authorization:  Bearer  <<1>>", _b62(24), keeps=("Authorization",)),
+    _secret(
+        "auth_bearer_no_space", "Authorization:Bearer <<1>>", _b62(24), keeps=("Authorization",)
+    ),
+    _secret(
+        "auth_bearer_two_spaces",
+        "Authorization:  Bearer  <<1>>",
+        _b62(24),
+        keeps=("Authorization",),
+    ),
     _secret("auth_bearer_base64_padding", "Authorization: Bearer <<1>>", _b64(42, suffix="==")),
     _secret(
-        "auth_bearer_ends_in_dash", "Authorization: Bearer <<1>>-_\nAccept: */*", _b64url(30), keeps=("Accept: */*",)
+        "auth_bearer_ends_in_dash",
+        "Authorization: Bearer <<1>>-_\nAccept: */*",
+        _b64url(30),
+        keeps=("Accept: */*",),
     ),
-    _secret("auth_bearer_tilde_and_dots", "Authorization: Bearer <<1>>~<<2>>.<<3>>", _pw(9), _pw(9), _pw(9)),
+    _secret(
+        "auth_bearer_tilde_and_dots",
+        "Authorization: Bearer <<1>>~<<2>>.<<3>>",
+        _pw(9),
+        _pw(9),
+        _pw(9),
+    ),
     _secret("auth_bearer_uuid", "Authorization: Bearer <<1>>", _uuid),
     _secret("auth_bearer_hex", "Authorization: Bearer <<1>>", _hex(40)),
-    _secret("auth_bearer_jwt", "Authorization: Bearer <<1>>\nAccept: */*", _jwt, keeps=("Accept: */*",)),
-    _secret("auth_basic_raw", "Authorization: Basic <<1>>\nAccept: */*", _basic(), keeps=("Accept: */*",)),
+    _secret(
+        "auth_bearer_jwt", "Authorization: Bearer <<1>>\nAccept: */*", _jwt, keeps=("Accept: */*",)
+    ),
+    _secret(
+        "auth_basic_raw",
+        "Authorization: Basic <<1>>\nAccept: */*",
+        _basic(),
+        keeps=("Accept: */*",),
+    ),
     _secret("auth_basic_short", "authorization: basic <<1>>", _basic("a")),
-    _secret("auth_raw_key_without_scheme", "Authorization: <<1>>\nAccept: */*", _b62(20), keeps=("Accept: */*",)),
+    _secret(
+        "auth_raw_key_without_scheme",
+        "Authorization: <<1>>\nAccept: */*",
+        _b62(20),
+        keeps=("Accept: */*",),
+    ),
     _secret("auth_token_scheme", "Authorization: Token <<1>>", _hex(40)),
     _secret("auth_token_scheme_parameter", 'Authorization: Token token="<<1>>"', _pw(20)),
     _secret("auth_apikey_scheme", "Authorization: ApiKey <<1>>", _b64(38, suffix="==")),
@@ -330,7 +382,11 @@ _AUTHORIZATION: tuple[Secret, ...] = (
         "auth_python_dict",
         "{'Authorization': 'Bearer <<1>>', 'Content-Type': 'application/json', 'User-Agent': 'nemo-gym/0.2'}",
         _b62(32),
-        keeps=("'Authorization'", "'Content-Type': 'application/json'", "'User-Agent': 'nemo-gym/0.2'"),
+        keeps=(
+            "'Authorization'",
+            "'Content-Type': 'application/json'",
+            "'User-Agent': 'nemo-gym/0.2'",
+        ),
     ),
     _secret(
         "auth_python_dict_short_key",
@@ -437,24 +493,67 @@ _AUTHORIZATION: tuple[Secret, ...] = (
         keeps=("'https://api.example.com/v1/models'",),
     ),
     _secret("bare_bearer", "credential was Bearer <<1>>", _b62(24), keeps=("credential was",)),
-    _secret("bare_bearer_lower_case", "sending bearer <<1>> to host a.example.com", _b62(24), keeps=("a.example.com",)),
-    _secret("bare_bearer_quoted", "header value 'Bearer <<1>>' was refused", _pw(16), keeps=("was refused",)),
+    _secret(
+        "bare_bearer_lower_case",
+        "sending bearer <<1>> to host a.example.com",
+        _b62(24),
+        keeps=("a.example.com",),
+    ),
+    _secret(
+        "bare_bearer_quoted",
+        "header value 'Bearer <<1>>' was refused",
+        _pw(16),
+        keeps=("was refused",),
+    ),
     _secret("bare_bearer_start", "Bearer <<1>>", _b62(32)),
     _secret("bare_bearer_jwt", "got (Bearer <<1>>), status 403", _jwt, keeps=("status 403",)),
     _secret("bare_basic", "credential was Basic <<1>>", _basic(), keeps=("credential was",)),
-    _secret("bare_basic_quoted", "header value 'Basic <<1>>' was refused", _basic("bob"), keeps=("was refused",)),
-    _secret("header_x_api_key", "x-api-key: <<1>>\naccept: */*", _b62(22), keeps=("x-api-key", "accept: */*")),
     _secret(
-        "header_x_api_key_word", "X-API-Key: <<1>>\r\nAccept: */*\r\n", _word(), keeps=("X-API-Key", "Accept: */*")
+        "bare_basic_quoted",
+        "header value 'Basic <<1>>' was refused",
+        _basic("bob"),
+        keeps=("was refused",),
     ),
-    _secret("header_x_api_key_uuid", "X-Api-Key: <<1>>\nAccept: */*", _uuid, keeps=("Accept: */*",)),
     _secret(
-        "header_azure_api_key", "api-key: <<1>>\nhost: x.openai.azure.com", _hex(32), keeps=("x.openai.azure.com",)
+        "header_x_api_key",
+        "x-api-key: <<1>>\naccept: */*",
+        _b62(22),
+        keeps=("x-api-key", "accept: */*"),
+    ),
+    _secret(
+        "header_x_api_key_word",
+        "X-API-Key: <<1>>\r\nAccept: */*\r\n",
+        _word(),
+        keeps=("X-API-Key", "Accept: */*"),
+    ),
+    _secret(
+        "header_x_api_key_uuid", "X-Api-Key: <<1>>\nAccept: */*", _uuid, keeps=("Accept: */*",)
+    ),
+    _secret(
+        "header_azure_api_key",
+        "api-key: <<1>>\nhost: x.openai.azure.com",
+        _hex(32),
+        keeps=("x.openai.azure.com",),
     ),
     _secret("header_x_goog_api_key", "x-goog-api-key: <<1>>", _b64url(35, _p("AI", "za"))),
-    _secret("header_x_auth_token", "X-Auth-Token: <<1>>\nAccept: */*", _hex(32), keeps=("X-Auth-Token", "Accept: */*")),
-    _secret("header_x_vault_token", "X-Vault-Token: <<1>>\nAccept: */*", _b62(24), keeps=("Accept: */*",)),
-    _secret("header_private_token", "PRIVATE-TOKEN: <<1>>\nAccept: */*", _b62(20), keeps=("Accept: */*",)),
+    _secret(
+        "header_x_auth_token",
+        "X-Auth-Token: <<1>>\nAccept: */*",
+        _hex(32),
+        keeps=("X-Auth-Token", "Accept: */*"),
+    ),
+    _secret(
+        "header_x_vault_token",
+        "X-Vault-Token: <<1>>\nAccept: */*",
+        _b62(24),
+        keeps=("Accept: */*",),
+    ),
+    _secret(
+        "header_private_token",
+        "PRIVATE-TOKEN: <<1>>\nAccept: */*",
+        _b62(20),
+        keeps=("Accept: */*",),
+    ),
     _secret(
         "header_x_amz_security_token",
         "X-Amz-Security-Token: IQoJ<<1>>==\nHost: s3.amazonaws.com",
@@ -462,7 +561,10 @@ _AUTHORIZATION: tuple[Secret, ...] = (
         keeps=("Host: s3.amazonaws.com",),
     ),
     _secret(
-        "header_subscription_key", "Ocp-Apim-Subscription-Key: <<1>>\nAccept: */*", _hex(32), keeps=("Accept: */*",)
+        "header_subscription_key",
+        "Ocp-Apim-Subscription-Key: <<1>>\nAccept: */*",
+        _hex(32),
+        keeps=("Accept: */*",),
     ),
     _secret(
         "header_cf_access_client_secret",
@@ -470,9 +572,15 @@ _AUTHORIZATION: tuple[Secret, ...] = (
         _hex(64),
         keeps=("Accept: */*",),
     ),
-    _secret("header_x_csrf_token", "X-CSRF-Token: <<1>>\nAccept: */*", _b62(32), keeps=("Accept: */*",)),
-    _secret("header_dd_api_key", "DD-API-KEY: <<1>>\nAccept: */*", _hex(32), keeps=("Accept: */*",)),
-    _secret("header_ngc_api_key", "NGC-API-KEY: <<1>>\nAccept: */*", _b62(84), keeps=("Accept: */*",)),
+    _secret(
+        "header_x_csrf_token", "X-CSRF-Token: <<1>>\nAccept: */*", _b62(32), keeps=("Accept: */*",)
+    ),
+    _secret(
+        "header_dd_api_key", "DD-API-KEY: <<1>>\nAccept: */*", _hex(32), keeps=("Accept: */*",)
+    ),
+    _secret(
+        "header_ngc_api_key", "NGC-API-KEY: <<1>>\nAccept: */*", _b62(84), keeps=("Accept: */*",)
+    ),
     _secret(
         "header_otlp_headers_variable",
         "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer <<1>>\nOTEL_SERVICE_NAME=rollouts",
@@ -488,7 +596,12 @@ _AUTHORIZATION: tuple[Secret, ...] = (
 )
 
 _COOKIES: tuple[Secret, ...] = (
-    _secret("cookie_request", "Cookie: session=<<1>>\nAccept: */*", _b62(32), keeps=("Cookie", "Accept: */*")),
+    _secret(
+        "cookie_request",
+        "Cookie: session=<<1>>\nAccept: */*",
+        _b62(32),
+        keeps=("Cookie", "Accept: */*"),
+    ),
     _secret(
         "cookie_request_many",
         "Host: gym:9000\ncookie: theme=dark; sessionid=<<1>>; csrftoken=<<2>>\nAccept: */*",
@@ -502,7 +615,9 @@ _COOKIES: tuple[Secret, ...] = (
         _of("0123456789ABCDEF", 32),
         keeps=("Accept: */*",),
     ),
-    _secret("cookie_short_value", "Cookie: sid=<<1>>\nAccept: */*", _pw(12), keeps=("Accept: */*",)),
+    _secret(
+        "cookie_short_value", "Cookie: sid=<<1>>\nAccept: */*", _pw(12), keeps=("Accept: */*",)
+    ),
     _secret(
         "cookie_set_cookie",
         "HTTP/1.1 200 OK\r\nSet-Cookie: session=<<1>>; Path=/; HttpOnly; Secure; SameSite=Lax\r\nServer: uvicorn\r\n",
@@ -566,11 +681,20 @@ _COOKIES: tuple[Secret, ...] = (
 
 _PLACES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("provider refused <<1>> with 401 Unauthorized", ("provider refused", "401 Unauthorized")),
-    ("2026-05-17T08:03:11Z ERROR refused '<<1>>' (status=403)", ("2026-05-17T08:03:11Z ERROR", "status=403")),
+    (
+        "2026-05-17T08:03:11Z ERROR refused '<<1>>' (status=403)",
+        ("2026-05-17T08:03:11Z ERROR", "status=403"),
+    ),
     ("<<1>> is not valid for region eu-west-1", ("is not valid for region eu-west-1",)),
     ("judge.py:42 will retry with <<1>>", ("judge.py:42 will retry with",)),
-    ('{"detail": "unknown credential <<1>>", "status": 401}', ("unknown credential", '"status": 401')),
-    ("RuntimeError: refused (<<1>>), giving up after 3 attempts", ("RuntimeError", "giving up after 3 attempts")),
+    (
+        '{"detail": "unknown credential <<1>>", "status": 401}',
+        ("unknown credential", '"status": 401'),
+    ),
+    (
+        "RuntimeError: refused (<<1>>), giving up after 3 attempts",
+        ("RuntimeError", "giving up after 3 attempts"),
+    ),
     ("args=('<<1>>', 'eu-west-1'), kwargs={}", ("'eu-west-1'", "kwargs={}")),
     ("line one\n<<1>>\nline three", ("line one\n", "\nline three")),
 )
@@ -593,7 +717,10 @@ _SHAPES: tuple[tuple[str, _Draw], ...] = (
     ("github_fine_grained", _joined(_b62(22, _p("github", "_pat_")), _b62(59), sep="_")),
     ("gitlab_personal", _b64url(20, _p("gl", "pat-"))),
     ("gitlab_runner", _b64url(20, _p("gl", "rt-"))),
-    ("slack_bot", _joined(_plain(_of(_DIGITS, 12, _p("xo", "xb-"))), _plain(_digits(13)), _b62(24), sep="-")),
+    (
+        "slack_bot",
+        _joined(_plain(_of(_DIGITS, 12, _p("xo", "xb-"))), _plain(_digits(13)), _b62(24), sep="-"),
+    ),
     ("slack_app", _joined(_up36(11, _p("xa", "pp-1-A")), _digits(13), _hex(64), sep="-")),
     ("aws_access_key_id", _up36(16, _p("AK", "IA"))),
     ("aws_temporary_key_id", _up36(16, _p("AS", "IA"))),
@@ -728,7 +855,12 @@ _VENDORS: tuple[Secret, ...] = (
         _b64url(33),
         keeps=("api.telegram.org", "401 Unauthorized"),
     ),
-    _secret("vendor_wandb_variable", "WANDB_API_KEY=<<1>>\nWANDB_PROJECT=gym", _hex(40), keeps=("WANDB_PROJECT=gym",)),
+    _secret(
+        "vendor_wandb_variable",
+        "WANDB_API_KEY=<<1>>\nWANDB_PROJECT=gym",
+        _hex(40),
+        keeps=("WANDB_PROJECT=gym",),
+    ),
     _secret(
         "vendor_netrc",
         "machine api.wandb.ai\n  login user\n  password <<1>>\nmachine github.com\n",
@@ -776,26 +908,76 @@ _VENDORS: tuple[Secret, ...] = (
 )
 
 _UNNAMED: tuple[Secret, ...] = (
-    _secret("unnamed_base62_32_inside", "upstream refused <<1>> (403)", _b62(32), keeps=("upstream refused", "(403)")),
-    _secret("unnamed_base62_40_start", "<<1>> was refused by the judge", _b62(40), keeps=("was refused by the judge",)),
-    _secret("unnamed_base62_48_end", "the judge refused <<1>>", _b62(48), keeps=("the judge refused",)),
+    _secret(
+        "unnamed_base62_32_inside",
+        "upstream refused <<1>> (403)",
+        _b62(32),
+        keeps=("upstream refused", "(403)"),
+    ),
+    _secret(
+        "unnamed_base62_40_start",
+        "<<1>> was refused by the judge",
+        _b62(40),
+        keeps=("was refused by the judge",),
+    ),
+    _secret(
+        "unnamed_base62_48_end", "the judge refused <<1>>", _b62(48), keeps=("the judge refused",)
+    ),
     _secret("unnamed_base62_64_alone", "<<1>>", _b62(64)),
-    _secret("unnamed_base62_100_quoted", "ValueError: cannot parse '<<1>>' as int", _b62(100), keeps=("as int",)),
-    _secret("unnamed_base62_36_parenthesis", "refused (<<1>>), retry in 5s", _b62(36), keeps=("retry in 5s",)),
-    _secret("unnamed_base62_44_full_stop", "We saw <<1>>. Then it stopped.", _b62(44), keeps=("Then it stopped.",)),
-    _secret("unnamed_base64_44", "refused <<1>>, status 403", _b64(43, suffix="="), keeps=("status 403",)),
-    _secret("unnamed_base64_64_brackets", "refused [<<1>>] status 403", _b64(64), keeps=("status 403",)),
-    _secret("unnamed_base64_88", "refused: <<1>>\nstatus 403", _b64(86, suffix="=="), keeps=("status 403",)),
-    _secret("unnamed_base64url_43", 'refused "<<1>>", status 403', _b64url(43), keeps=("status 403",)),
-    _secret("unnamed_base64url_64", "refused <<1>>; status 403", _b64url(64), keeps=("status 403",)),
-    _secret("unnamed_base64url_86", "refused\t<<1>>\tstatus 403", _b64url(86), keeps=("status 403",)),
+    _secret(
+        "unnamed_base62_100_quoted",
+        "ValueError: cannot parse '<<1>>' as int",
+        _b62(100),
+        keeps=("as int",),
+    ),
+    _secret(
+        "unnamed_base62_36_parenthesis",
+        "refused (<<1>>), retry in 5s",
+        _b62(36),
+        keeps=("retry in 5s",),
+    ),
+    _secret(
+        "unnamed_base62_44_full_stop",
+        "We saw <<1>>. Then it stopped.",
+        _b62(44),
+        keeps=("Then it stopped.",),
+    ),
+    _secret(
+        "unnamed_base64_44",
+        "refused <<1>>, status 403",
+        _b64(43, suffix="="),
+        keeps=("status 403",),
+    ),
+    _secret(
+        "unnamed_base64_64_brackets", "refused [<<1>>] status 403", _b64(64), keeps=("status 403",)
+    ),
+    _secret(
+        "unnamed_base64_88",
+        "refused: <<1>>\nstatus 403",
+        _b64(86, suffix="=="),
+        keeps=("status 403",),
+    ),
+    _secret(
+        "unnamed_base64url_43", 'refused "<<1>>", status 403', _b64url(43), keeps=("status 403",)
+    ),
+    _secret(
+        "unnamed_base64url_64", "refused <<1>>; status 403", _b64url(64), keeps=("status 403",)
+    ),
+    _secret(
+        "unnamed_base64url_86", "refused\t<<1>>\tstatus 403", _b64url(86), keeps=("status 403",)
+    ),
     _secret(
         "unnamed_in_positional_args",
         "call('<<1>>', 7, None) raised TimeoutError",
         _b62(40),
         keeps=("7, None) raised TimeoutError",),
     ),
-    _secret("unnamed_in_json_list", '{"items": ["<<1>>", "ok"], "status": 403}', _b62(40), keeps=('"status": 403',)),
+    _secret(
+        "unnamed_in_json_list",
+        '{"items": ["<<1>>", "ok"], "status": 403}',
+        _b62(40),
+        keeps=('"status": 403',),
+    ),
     _secret(
         "unnamed_in_url_path",
         "GET https://hooks.example.com/in/<<1>> returned 410",
@@ -809,7 +991,13 @@ _UNNAMED: tuple[Secret, ...] = (
         _plain(_hex(40)),
         keeps=("at commit <<2>>",),
     ),
-    _secret("unnamed_beside_uuid", "rollout <<2>>: refused <<1>>", _b62(40), _plain(_uuid), keeps=("rollout <<2>>",)),
+    _secret(
+        "unnamed_beside_uuid",
+        "rollout <<2>>: refused <<1>>",
+        _b62(40),
+        _plain(_uuid),
+        keeps=("rollout <<2>>",),
+    ),
 )
 
 
@@ -831,10 +1019,19 @@ def _block(kind: str, newline: str = "\n", indent: str = "") -> str:
 
 
 _RSA, _EC, _PKCS8 = _p("RSA ", "PRIVATE KEY"), _p("EC ", "PRIVATE KEY"), _p("PRIVATE", " KEY")
-_OPENSSH, _PGP, _ENCRYPTED = _p("OPENSSH ", _PKCS8), _p("PGP ", _PKCS8, " BLOCK"), _p("ENCRYPTED ", _PKCS8)
+_OPENSSH, _PGP, _ENCRYPTED = (
+    _p("OPENSSH ", _PKCS8),
+    _p("PGP ", _PKCS8, " BLOCK"),
+    _p("ENCRYPTED ", _PKCS8),
+)
 
 _PRIVATE_KEYS: tuple[Secret, ...] = (
-    _secret("pem_rsa", f"could not load\n{_block(_RSA)}\nfrom /etc/gym/key.pem", _body(6), keeps=("/etc/gym/key.pem",)),
+    _secret(
+        "pem_rsa",
+        f"could not load\n{_block(_RSA)}\nfrom /etc/gym/key.pem",
+        _body(6),
+        keeps=("/etc/gym/key.pem",),
+    ),
     _secret("pem_ec", f"{_block(_EC)}\n", _body(3)),
     _secret("pem_pkcs8", f"key:\n{_block(_PKCS8)}\nretry in 5s", _body(5), keeps=("retry in 5s",)),
     _secret("pem_encrypted", f"{_block(_ENCRYPTED)}", _body(5)),
@@ -850,7 +1047,12 @@ _PRIVATE_KEYS: tuple[Secret, ...] = (
         _body(5),
         keeps=("gpg: done",),
     ),
-    _secret("pem_crlf", _block(_RSA, "\r\n") + "\r\nretry in 5s", _body(4, "\r\n"), keeps=("retry in 5s",)),
+    _secret(
+        "pem_crlf",
+        _block(_RSA, "\r\n") + "\r\nretry in 5s",
+        _body(4, "\r\n"),
+        keeps=("retry in 5s",),
+    ),
     _secret(
         "pem_service_account_json",
         '{"type": "service_account", "private_key_id": "<<2>>", "private_key": "'
@@ -879,7 +1081,12 @@ _PRIVATE_KEYS: tuple[Secret, ...] = (
         _body(4, indent="    "),
         keeps=("ca_bundle: /etc/ssl/certs/ca.pem",),
     ),
-    _secret("pem_truncated", f"could not load key {_begin(_RSA)}\n<<1>>", _body(3, last=37), keeps=("could not load",)),
+    _secret(
+        "pem_truncated",
+        f"could not load key {_begin(_RSA)}\n<<1>>",
+        _body(3, last=37),
+        keeps=("could not load",),
+    ),
     _secret(
         "pem_truncated_literal_newlines",
         f"could not load key '{_begin(_EC)}\\n<<1>>",
@@ -914,7 +1121,10 @@ _URLS: tuple[Secret, ...] = (
         keeps=("api.example.com:8443/v1?page=2", "failed"),
     ),
     _secret(
-        "url_http_word_password", "http://admin:<<1>>@10.0.0.7:8080/health", _word(), keeps=("10.0.0.7:8080/health",)
+        "url_http_word_password",
+        "http://admin:<<1>>@10.0.0.7:8080/health",
+        _word(),
+        keeps=("10.0.0.7:8080/health",),
     ),
     _secret(
         "url_git_https",
@@ -928,7 +1138,12 @@ _URLS: tuple[Secret, ...] = (
         _pw(20),
         keeps=("pip install", "gitlab.com/org/repo.git@v1.2"),
     ),
-    _secret("url_git_scheme", "cloning git://bob:<<1>>@git.example.com/repo.git", _pw(), keeps=("git.example.com",)),
+    _secret(
+        "url_git_scheme",
+        "cloning git://bob:<<1>>@git.example.com/repo.git",
+        _pw(),
+        keeps=("git.example.com",),
+    ),
     _secret(
         "url_user_only_token",
         "https://<<1>>@github.com/org/repo.git",
@@ -953,7 +1168,12 @@ _URLS: tuple[Secret, ...] = (
         _hex(40),
         keeps=("github.com/org/repo.git",),
     ),
-    _secret("url_sentry_dsn", "dsn=https://<<1>>@o4501.ingest.sentry.io/4507", _hex(32), keeps=("ingest.sentry.io",)),
+    _secret(
+        "url_sentry_dsn",
+        "dsn=https://<<1>>@o4501.ingest.sentry.io/4507",
+        _hex(32),
+        keeps=("ingest.sentry.io",),
+    ),
     _secret(
         "url_ipv6_host",
         "https://bot:<<1>>@[2001:db8::7]:8443/hook timed out",
@@ -989,7 +1209,10 @@ _URLS: tuple[Secret, ...] = (
         keeps=("api.example.com/v1",),
     ),
     _secret(
-        "url_email_as_user", "https://bob%40example.com:<<1>>@api.example.com/v1", _pw(), keeps=("api.example.com/v1",)
+        "url_email_as_user",
+        "https://bob%40example.com:<<1>>@api.example.com/v1",
+        _pw(),
+        keeps=("api.example.com/v1",),
     ),
     _secret(
         "url_proxy",
@@ -1010,9 +1233,14 @@ _URLS: tuple[Secret, ...] = (
         keeps=("Looking in indexes", "pypi.example.com/simple"),
     ),
     _secret(
-        "url_socks_proxy", "socks5h://svc:<<1>>@proxy.corp:1080 refused", _pw(), keeps=("proxy.corp:1080 refused",)
+        "url_socks_proxy",
+        "socks5h://svc:<<1>>@proxy.corp:1080 refused",
+        _pw(),
+        keeps=("proxy.corp:1080 refused",),
     ),
-    _secret("url_ftp", "ftp://svc:<<1>>@files.example.com/in/", _pw(), keeps=("files.example.com/in/",)),
+    _secret(
+        "url_ftp", "ftp://svc:<<1>>@files.example.com/in/", _pw(), keeps=("files.example.com/in/",)
+    ),
     _secret(
         "url_two_in_text",
         "tried http://a:<<1>>@h1.example.com/x and http://b:<<2>>@h2.example.com/y",
@@ -1020,7 +1248,12 @@ _URLS: tuple[Secret, ...] = (
         _pw(),
         keeps=("h1.example.com/x", "h2.example.com/y"),
     ),
-    _secret("url_yarl_repr", "URL('https://bob:<<1>>@api.example.com/v1')", _pw(), keeps=("api.example.com/v1",)),
+    _secret(
+        "url_yarl_repr",
+        "URL('https://bob:<<1>>@api.example.com/v1')",
+        _pw(),
+        keeps=("api.example.com/v1",),
+    ),
     _secret(
         "url_markdown",
         "see [the run](https://bob:<<1>>@gym.example.com/run/7) for more",
@@ -1080,7 +1313,12 @@ _URLS: tuple[Secret, ...] = (
         _word(),
         keeps=("https://api.example.com/v1", "lang=en", "api_key"),
     ),
-    _secret("url_query_apikey", "https://api.example.com/v1?apikey=<<1>>#top", _pw(), keeps=("api.example.com/v1",)),
+    _secret(
+        "url_query_apikey",
+        "https://api.example.com/v1?apikey=<<1>>#top",
+        _pw(),
+        keeps=("api.example.com/v1",),
+    ),
     _secret(
         "url_query_key_google",
         "https://generativelanguage.googleapis.com/v1beta/models?key=<<1>>&alt=sse",
@@ -1111,7 +1349,12 @@ _URLS: tuple[Secret, ...] = (
         _pw(),
         keeps=("idp.example.com/t", "client_id=gym"),
     ),
-    _secret("url_query_jwt", "https://idp.example.com/cb?id_token=<<1>>&state=7", _jwt, keeps=("idp.example.com/cb",)),
+    _secret(
+        "url_query_jwt",
+        "https://idp.example.com/cb?id_token=<<1>>&state=7",
+        _jwt,
+        keeps=("idp.example.com/cb",),
+    ),
     _secret(
         "url_fragment_access_token",
         "https://app.example.com/cb#access_token=<<1>>&expires_in=3600",
@@ -1182,7 +1425,10 @@ _DATABASES: tuple[Secret, ...] = (
         keeps=("m1:27017,m2:27017,m3:27017/gym",),
     ),
     _secret(
-        "database_redis_password_only", "redis://:<<1>>@cache.internal:6379/0", _pw(), keeps=("cache.internal:6379/0",)
+        "database_redis_password_only",
+        "redis://:<<1>>@cache.internal:6379/0",
+        _pw(),
+        keeps=("cache.internal:6379/0",),
     ),
     _secret(
         "database_rediss",
@@ -1190,8 +1436,18 @@ _DATABASES: tuple[Secret, ...] = (
         _pw(),
         keeps=("Error 111 connecting to", "cache.internal:6380"),
     ),
-    _secret("database_amqp", "amqp://svc:<<1>>@rabbit:5672/%2Fgym closed", _pw(), keeps=("rabbit:5672", "closed")),
-    _secret("database_clickhouse", "clickhouse://default:<<1>>@ch:9440/gym?secure=True", _pw(), keeps=("ch:9440/gym",)),
+    _secret(
+        "database_amqp",
+        "amqp://svc:<<1>>@rabbit:5672/%2Fgym closed",
+        _pw(),
+        keeps=("rabbit:5672", "closed"),
+    ),
+    _secret(
+        "database_clickhouse",
+        "clickhouse://default:<<1>>@ch:9440/gym?secure=True",
+        _pw(),
+        keeps=("ch:9440/gym",),
+    ),
     _secret(
         "database_password_with_slash",
         "postgresql://app:<<1>>/<<2>>@db.internal:5432/rollouts",
@@ -1273,8 +1529,18 @@ _DATABASES: tuple[Secret, ...] = (
         _pw(),
         keeps=("psql -h db.internal",),
     ),
-    _secret("database_alter_user", "ALTER USER app WITH PASSWORD '<<1>>';", _pw(), keeps=("ALTER USER app",)),
-    _secret("database_identified_by", "CREATE USER 'app'@'%' IDENTIFIED BY '<<1>>'", _pw(), keeps=("CREATE USER",)),
+    _secret(
+        "database_alter_user",
+        "ALTER USER app WITH PASSWORD '<<1>>';",
+        _pw(),
+        keeps=("ALTER USER app",),
+    ),
+    _secret(
+        "database_identified_by",
+        "CREATE USER 'app'@'%' IDENTIFIED BY '<<1>>'",
+        _pw(),
+        keeps=("CREATE USER",),
+    ),
 )
 
 
@@ -1297,10 +1563,16 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("user: bob", "host: db.internal"),
     ),
     _secret(
-        "pair_password_upper_case", "PASSWORD=<<1>>\nHOST=db.internal", _word(), keeps=("PASSWORD", "HOST=db.internal")
+        "pair_password_upper_case",
+        "PASSWORD=<<1>>\nHOST=db.internal",
+        _word(),
+        keeps=("PASSWORD", "HOST=db.internal"),
     ),
     _secret(
-        "pair_password_spaces_around", "password = <<1>>\nhost = db.internal", _pw(), keeps=("host = db.internal",)
+        "pair_password_spaces_around",
+        "password = <<1>>\nhost = db.internal",
+        _pw(),
+        keeps=("host = db.internal",),
     ),
     _secret(
         "pair_password_with_spaces",
@@ -1331,7 +1603,13 @@ _PAIRS: tuple[Secret, ...] = (
         _pw(7),
         keeps=("'user': 'bob'",),
     ),
-    _secret("pair_password_with_equals", "password=<<1>>=<<2>>\nuser=bob", _pw(7), _pw(7), keeps=("user=bob",)),
+    _secret(
+        "pair_password_with_equals",
+        "password=<<1>>=<<2>>\nuser=bob",
+        _pw(7),
+        _pw(7),
+        keeps=("user=bob",),
+    ),
     _secret(
         "pair_password_with_other_quote",
         "{'password': \"<<1>>'<<2>>\", 'user': 'bob'}",
@@ -1347,7 +1625,10 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=('"user": "bob"',),
     ),
     _secret(
-        "pair_password_escaped_backslash", r'{"password": "<<1>>\\", "user": "bob"}', _pw(7), keeps=('"user": "bob"',)
+        "pair_password_escaped_backslash",
+        r'{"password": "<<1>>\\", "user": "bob"}',
+        _pw(7),
+        keeps=('"user": "bob"',),
     ),
     _secret(
         "pair_password_escaped_single_quote",
@@ -1363,13 +1644,39 @@ _PAIRS: tuple[Secret, ...] = (
         _pw(7),
         keeps=('"user": "bob"',),
     ),
-    _secret("pair_password_cjk", '{"password": "密码<<1>>", "user": "bob"}', _pw(7), keeps=('"user": "bob"',)),
-    _secret("pair_password_number", '{"password": <<1>>, "user": "bob"}', _digits(9), keeps=('"user": "bob"',)),
-    _secret("pair_password_last", '{"user": "bob", "password": "<<1>>"}', _pw(), keeps=('"user": "bob"',)),
-    _secret("pair_password_unterminated", '{"user": "bob", "password": "<<1>>', _pw(), keeps=('"user": "bob"',)),
+    _secret(
+        "pair_password_cjk",
+        '{"password": "密码<<1>>", "user": "bob"}',
+        _pw(7),
+        keeps=('"user": "bob"',),
+    ),
+    _secret(
+        "pair_password_number",
+        '{"password": <<1>>, "user": "bob"}',
+        _digits(9),
+        keeps=('"user": "bob"',),
+    ),
+    _secret(
+        "pair_password_last",
+        '{"user": "bob", "password": "<<1>>"}',
+        _pw(),
+        keeps=('"user": "bob"',),
+    ),
+    _secret(
+        "pair_password_unterminated",
+        '{"user": "bob", "password": "<<1>>',
+        _pw(),
+        keeps=('"user": "bob"',),
+    ),
     _secret("pair_passwd", "passwd=<<1>> uid=0", _pw(), keeps=("uid=0",)),
     _secret("pair_pwd_in_json", '{"pwd": "<<1>>", "user": "bob"}', _pw(), keeps=('"user": "bob"',)),
-    _secret("pair_passphrase", "passphrase: '<<1>> <<2>>'\ncipher: aes", _word(7), _word(7), keeps=("cipher: aes",)),
+    _secret(
+        "pair_passphrase",
+        "passphrase: '<<1>> <<2>>'\ncipher: aes",
+        _word(7),
+        _word(7),
+        keeps=("cipher: aes",),
+    ),
     _secret(
         "pair_old_and_new_password",
         '{"oldPassword":"<<1>>","newPassword":"<<2>>","id":7}',
@@ -1402,7 +1709,10 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("RABBITMQ_DEFAULT_USER=gym",),
     ),
     _secret(
-        "pair_client_secret_camel", "{'clientId': 'gym', 'clientSecret': '<<1>>'}", _pw(), keeps=("'clientId': 'gym'",)
+        "pair_client_secret_camel",
+        "{'clientId': 'gym', 'clientSecret': '<<1>>'}",
+        _pw(),
+        keeps=("'clientId': 'gym'",),
     ),
     _secret(
         "pair_client_secret_snake",
@@ -1410,7 +1720,12 @@ _PAIRS: tuple[Secret, ...] = (
         _word(),
         keeps=('"client_id": "gym"',),
     ),
-    _secret("pair_secret_key", "SECRET_KEY = '<<1>>'\nDEBUG = True", _b62(24), keeps=("SECRET_KEY", "DEBUG = True")),
+    _secret(
+        "pair_secret_key",
+        "SECRET_KEY = '<<1>>'\nDEBUG = True",
+        _b62(24),
+        keeps=("SECRET_KEY", "DEBUG = True"),
+    ),
     _secret(
         "pair_django_secret_key",
         "SECRET_KEY = 'django-insecure-<<1>>$^&<<2>>'\nDEBUG = True",
@@ -1418,16 +1733,25 @@ _PAIRS: tuple[Secret, ...] = (
         _low36(20),
         keeps=("DEBUG = True",),
     ),
-    _secret("pair_session_secret", "session_secret: <<1>>\nport: 9000", _pw(), keeps=("port: 9000",)),
+    _secret(
+        "pair_session_secret", "session_secret: <<1>>\nport: 9000", _pw(), keeps=("port: 9000",)
+    ),
     _secret(
         "pair_secret_equals",
         "webhook secret=<<1>> url=https://a.example.com",
         _pw(),
         keeps=("url=https://a.example.com",),
     ),
-    _secret("pair_signing_key", '{"signing_key": "<<1>>", "alg": "HS256"}', _pw(16), keeps=('"alg": "HS256"',)),
+    _secret(
+        "pair_signing_key",
+        '{"signing_key": "<<1>>", "alg": "HS256"}',
+        _pw(16),
+        keeps=('"alg": "HS256"',),
+    ),
     _secret("pair_encryption_key", "encryption_key=<<1>>\nmode=gcm", _hex(64), keeps=("mode=gcm",)),
-    _secret("pair_private_key_hex", "PRIVATE_KEY=0x<<1>>\nCHAIN_ID=1", _hex(64), keeps=("CHAIN_ID=1",)),
+    _secret(
+        "pair_private_key_hex", "PRIVATE_KEY=0x<<1>>\nCHAIN_ID=1", _hex(64), keeps=("CHAIN_ID=1",)
+    ),
     _secret(
         "pair_export_api_key",
         "export API_KEY=<<1>>\nexport LANG=C.UTF-8",
@@ -1435,7 +1759,10 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("API_KEY", "export LANG=C.UTF-8"),
     ),
     _secret(
-        "pair_export_api_key_quoted", "export OPENAI_API_KEY='<<1>>' && python run.py", _pw(), keeps=("python run.py",)
+        "pair_export_api_key_quoted",
+        "export OPENAI_API_KEY='<<1>>' && python run.py",
+        _pw(),
+        keeps=("python run.py",),
     ),
     _secret(
         "pair_api_key_equals",
@@ -1443,13 +1770,38 @@ _PAIRS: tuple[Secret, ...] = (
         _pw(),
         keeps=("calling judge with", "timeout=60"),
     ),
-    _secret("pair_api_key_word", "api_key: <<1>>\nmodel: judge", _word(), keeps=("api_key", "model: judge")),
+    _secret(
+        "pair_api_key_word",
+        "api_key: <<1>>\nmodel: judge",
+        _word(),
+        keeps=("api_key", "model: judge"),
+    ),
     _secret("pair_api_key_uuid", "api_key=<<1>> model=judge", _uuid, keeps=("model=judge",)),
     _secret("pair_api_key_hex", "api_key=<<1>> model=judge", _hex(32), keeps=("model=judge",)),
-    _secret("pair_api_key_spelt_with_space", "API key: <<1>>\nmodel: judge", _pw(20), keeps=("model: judge",)),
-    _secret("pair_api_key_camel", '{"apiKey":"<<1>>","model":"judge"}', _word(), keeps=('"apiKey"', '"model":"judge"')),
-    _secret("pair_api_key_pascal", '{"ApiKey": "<<1>>", "Model": "judge"}', _word(), keeps=('"Model": "judge"',)),
-    _secret("pair_api_key_dashed", '{"api-key": "<<1>>", "model": "judge"}', _word(), keeps=('"model": "judge"',)),
+    _secret(
+        "pair_api_key_spelt_with_space",
+        "API key: <<1>>\nmodel: judge",
+        _pw(20),
+        keeps=("model: judge",),
+    ),
+    _secret(
+        "pair_api_key_camel",
+        '{"apiKey":"<<1>>","model":"judge"}',
+        _word(),
+        keeps=('"apiKey"', '"model":"judge"'),
+    ),
+    _secret(
+        "pair_api_key_pascal",
+        '{"ApiKey": "<<1>>", "Model": "judge"}',
+        _word(),
+        keeps=('"Model": "judge"',),
+    ),
+    _secret(
+        "pair_api_key_dashed",
+        '{"api-key": "<<1>>", "model": "judge"}',
+        _word(),
+        keeps=('"model": "judge"',),
+    ),
     _secret("pair_apikey_lower", "apikey=<<1>>&model=judge", _word(), keeps=("model=judge",)),
     _secret(
         "pair_policy_api_key",
@@ -1469,7 +1821,9 @@ _PAIRS: tuple[Secret, ...] = (
         _pw(),
         keeps=("judge.timeout=60",),
     ),
-    _secret("pair_access_key", "access_key=<<1>> bucket=rollouts", _pw(16), keeps=("bucket=rollouts",)),
+    _secret(
+        "pair_access_key", "access_key=<<1>> bucket=rollouts", _pw(16), keeps=("bucket=rollouts",)
+    ),
     _secret(
         "pair_storage_options",
         "storage_options={'key': '<<1>>', 'secret': '<<2>>', 'anon': False}",
@@ -1478,10 +1832,20 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("'anon': False",),
     ),
     _secret("pair_token_equals", "refused token=<<1>> status=401", _pw(16), keeps=("status=401",)),
-    _secret("pair_token_colon_json", '{"token": "<<1>>", "user": "bob"}', _pw(16), keeps=('"user": "bob"',)),
-    _secret("pair_hf_token", "HF_TOKEN=<<1>>\nHF_HOME=/data/hf", _pw(16), keeps=("HF_HOME=/data/hf",)),
     _secret(
-        "pair_github_token", "GITHUB_TOKEN: <<1>>\nGITHUB_REF: refs/heads/main", _pw(20), keeps=("refs/heads/main",)
+        "pair_token_colon_json",
+        '{"token": "<<1>>", "user": "bob"}',
+        _pw(16),
+        keeps=('"user": "bob"',),
+    ),
+    _secret(
+        "pair_hf_token", "HF_TOKEN=<<1>>\nHF_HOME=/data/hf", _pw(16), keeps=("HF_HOME=/data/hf",)
+    ),
+    _secret(
+        "pair_github_token",
+        "GITHUB_TOKEN: <<1>>\nGITHUB_REF: refs/heads/main",
+        _pw(20),
+        keeps=("refs/heads/main",),
     ),
     _secret(
         "pair_access_token",
@@ -1490,13 +1854,29 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=('"expires_in":3600',),
     ),
     _secret(
-        "pair_refresh_token", '{"refresh_token": "1//<<1>>", "scope": "read"}', _b64url(60), keeps=('"scope": "read"',)
+        "pair_refresh_token",
+        '{"refresh_token": "1//<<1>>", "scope": "read"}',
+        _b64url(60),
+        keeps=('"scope": "read"',),
     ),
     _secret(
-        "pair_access_token_camel", '{"accessToken":"<<1>>","expiresIn":3600}', _word(14), keeps=('"expiresIn":3600',)
+        "pair_access_token_camel",
+        '{"accessToken":"<<1>>","expiresIn":3600}',
+        _word(14),
+        keeps=('"expiresIn":3600',),
     ),
-    _secret("pair_id_token", '{"id_token": "<<1>>", "scope": "openid"}', _jwt, keeps=('"scope": "openid"',)),
-    _secret("pair_session_token", "session_token=<<1>>\nregion=us-east-1", _b62(24), keeps=("region=us-east-1",)),
+    _secret(
+        "pair_id_token",
+        '{"id_token": "<<1>>", "scope": "openid"}',
+        _jwt,
+        keeps=('"scope": "openid"',),
+    ),
+    _secret(
+        "pair_session_token",
+        "session_token=<<1>>\nregion=us-east-1",
+        _b62(24),
+        keeps=("region=us-east-1",),
+    ),
     _secret("pair_auth_token", "auth_token: '<<1>>'\nretries: 3", _pw(16), keeps=("retries: 3",)),
     _secret("pair_bot_token", "BOT_TOKEN=<<1>>\nCHANNEL=#gym", _pw(20), keeps=("CHANNEL=#gym",)),
     _secret(
@@ -1523,7 +1903,12 @@ _PAIRS: tuple[Secret, ...] = (
         _word(),
         keeps=("vllm serve Qwen/Qwen3-8B", "--port 8000"),
     ),
-    _secret("pair_option_token_quoted", 'gymctl push --token "<<1>>" ./out', _pw(16), keeps=("gymctl push", "./out")),
+    _secret(
+        "pair_option_token_quoted",
+        'gymctl push --token "<<1>>" ./out',
+        _pw(16),
+        keeps=("gymctl push", "./out"),
+    ),
     _secret(
         "pair_option_in_list",
         "['vllm', 'serve', '--api-key', '<<1>>', '--port', '8000']",
@@ -1549,7 +1934,9 @@ _PAIRS: tuple[Secret, ...] = (
         _word(7),
         keeps=("timeout: 60",),
     ),
-    _secret("pair_yaml_comment", "password: <<1>>  # rotate me\nport: 1", _pw(), keeps=("port: 1",)),
+    _secret(
+        "pair_yaml_comment", "password: <<1>>  # rotate me\nport: 1", _pw(), keeps=("port: 1",)
+    ),
     _secret(
         "pair_yaml_anchor_list",
         "users:\n  - name: bob\n    password: '<<1>>'\n  - name: eve\n    password: '<<2>>'\n",
@@ -1563,7 +1950,12 @@ _PAIRS: tuple[Secret, ...] = (
         _pw(),
         keeps=("[judge]", "host = judge.internal", "port = 8000"),
     ),
-    _secret("pair_toml", '[judge]\napi_key = "<<1>>"\nport = 8000\n', _pw(), keeps=("[judge]", "port = 8000")),
+    _secret(
+        "pair_toml",
+        '[judge]\napi_key = "<<1>>"\nport = 8000\n',
+        _pw(),
+        keeps=("[judge]", "port = 8000"),
+    ),
     _secret(
         "pair_properties",
         "spring.datasource.username=app\nspring.datasource.password=<<1>>\nserver.port=8080\n",
@@ -1613,9 +2005,17 @@ _PAIRS: tuple[Secret, ...] = (
         _word(),
         keeps=("encoding='latin1'", "ssl=None"),
     ),
-    _secret("pair_bytes_value", "{b'password': b'<<1>>', b'user': b'bob'}", _pw(), keeps=("b'user': b'bob'",)),
     _secret(
-        "pair_bytes_body", 'body=b\'{"password": "<<1>>", "user": "bob"}\' status=422', _pw(), keeps=("status=422",)
+        "pair_bytes_value",
+        "{b'password': b'<<1>>', b'user': b'bob'}",
+        _pw(),
+        keeps=("b'user': b'bob'",),
+    ),
+    _secret(
+        "pair_bytes_body",
+        'body=b\'{"password": "<<1>>", "user": "bob"}\' status=422',
+        _pw(),
+        keeps=("status=422",),
     ),
     _secret(
         "pair_form_body",
@@ -1632,7 +2032,10 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("username=bob", "scope=read"),
     ),
     _secret(
-        "pair_xml", "<login><user>bob</user><password><<1>></password></login>", _pw(), keeps=("<user>bob</user>",)
+        "pair_xml",
+        "<login><user>bob</user><password><<1>></password></login>",
+        _pw(),
+        keeps=("<user>bob</user>",),
     ),
     _secret(
         "pair_xml_attribute",
@@ -1647,20 +2050,45 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("&quot;id&quot;: 7",),
     ),
     _secret("pair_ruby_hash", '{:password=>"<<1>>", :user=>"bob"}', _pw(), keeps=(':user=>"bob"',)),
-    _secret("pair_ruby_string_hash", '{"password"=>"<<1>>", "user"=>"bob"}', _pw(), keeps=('"user"=>"bob"',)),
+    _secret(
+        "pair_ruby_string_hash",
+        '{"password"=>"<<1>>", "user"=>"bob"}',
+        _pw(),
+        keeps=('"user"=>"bob"',),
+    ),
     _secret(
         "pair_go_struct",
         "{Host:judge.internal APIKey:<<1>> Timeout:60s}",
         _b62(32),
         keeps=("Host:judge.internal", "Timeout:60s"),
     ),
-    _secret("pair_python_assignment", '>>> api_key = "<<1>>"\n>>> run()', _pw(), keeps=(">>> run()",)),
-    _secret("pair_env_python_assignment", 'os.environ["OPENAI_API_KEY"] = "<<1>>"\nrun()', _pw(), keeps=("run()",)),
     _secret(
-        "pair_fallback_in_source", 'token = os.environ.get("GYM_TOKEN", "<<1>>")', _b62(40), keeps=("os.environ.get(",)
+        "pair_python_assignment", '>>> api_key = "<<1>>"\n>>> run()', _pw(), keeps=(">>> run()",)
     ),
-    _secret("pair_tuple_in_locals", "locals: password = '<<1>>', attempt = 3", _pw(), keeps=("attempt = 3",)),
-    _secret("pair_table_of_locals", "│ api_key = '<<1>>' │\n│ attempt = 3 │", _pw(), keeps=("│ attempt = 3 │",)),
+    _secret(
+        "pair_env_python_assignment",
+        'os.environ["OPENAI_API_KEY"] = "<<1>>"\nrun()',
+        _pw(),
+        keeps=("run()",),
+    ),
+    _secret(
+        "pair_fallback_in_source",
+        'token = os.environ.get("GYM_TOKEN", "<<1>>")',
+        _b62(40),
+        keeps=("os.environ.get(",),
+    ),
+    _secret(
+        "pair_tuple_in_locals",
+        "locals: password = '<<1>>', attempt = 3",
+        _pw(),
+        keeps=("attempt = 3",),
+    ),
+    _secret(
+        "pair_table_of_locals",
+        "│ api_key = '<<1>>' │\n│ attempt = 3 │",
+        _pw(),
+        keeps=("│ attempt = 3 │",),
+    ),
     _secret(
         "pair_json_once_nested",
         _nested({"detail": "bad credential", "password": "<<1>>", "user": "bob"}, 1),
@@ -1720,7 +2148,9 @@ _PAIRS: tuple[Secret, ...] = (
     ),
     _secret(
         "pair_json_once_nested_url",
-        _nested({"url": "https://bob:<<1>>@api.example.com/v1?api_key=<<2>>&page=2", "status": 502}, 1),
+        _nested(
+            {"url": "https://bob:<<1>>@api.example.com/v1?api_key=<<2>>&page=2", "status": 502}, 1
+        ),
         _pw(),
         _pw(),
         keeps=("api.example.com/v1", "page=2", '\\"status\\": 502'),
@@ -1745,29 +2175,57 @@ _PAIRS: tuple[Secret, ...] = (
         keeps=("<<1>>", "host=db.internal"),
     ),
     _secret(
-        "pair_full_stop_after", "It was sent with api_key=<<1>>. Then it failed.", _pw(), keeps=("Then it failed.",)
+        "pair_full_stop_after",
+        "It was sent with api_key=<<1>>. Then it failed.",
+        _pw(),
+        keeps=("Then it failed.",),
     ),
-    _secret("pair_parenthesis_after", "refused (password=<<1>>) on db.internal", _pw(), keeps=("on db.internal",)),
+    _secret(
+        "pair_parenthesis_after",
+        "refused (password=<<1>>) on db.internal",
+        _pw(),
+        keeps=("on db.internal",),
+    ),
     _secret(
         "pair_angle_brackets",
         "<Client api_key=<<1>> at 0x7f3c5c1d2b10>",
         _pw(),
         keeps=("<Client", "at 0x7f3c5c1d2b10>"),
     ),
-    _secret("pair_backticks", "run with `--api-key <<1>>` on node-3", _pw(), keeps=("run with", "on node-3")),
-    _secret("pair_pipe", "api_key=<<1>>|model=judge", _pw(), keeps=("model=judge",)),
-    _secret("pair_ansi", "\x1b[31mapi_key\x1b[0m=\x1b[33m<<1>>\x1b[0m retry in 5s", _b62(40), keeps=("retry in 5s",)),
     _secret(
-        "pair_ansi_around", "\x1b[31mAuthorization: Bearer <<1>>\x1b[0m\nretry in 5s", _b62(24), keeps=("retry in 5s",)
+        "pair_backticks",
+        "run with `--api-key <<1>>` on node-3",
+        _pw(),
+        keeps=("run with", "on node-3"),
+    ),
+    _secret("pair_pipe", "api_key=<<1>>|model=judge", _pw(), keeps=("model=judge",)),
+    _secret(
+        "pair_ansi",
+        "\x1b[31mapi_key\x1b[0m=\x1b[33m<<1>>\x1b[0m retry in 5s",
+        _b62(40),
+        keeps=("retry in 5s",),
+    ),
+    _secret(
+        "pair_ansi_around",
+        "\x1b[31mAuthorization: Bearer <<1>>\x1b[0m\nretry in 5s",
+        _b62(24),
+        keeps=("retry in 5s",),
     ),
     _secret("unnamed_ansi", "\x1b[33m<<1>>\x1b[0m retry in 5s", _b62(40), keeps=("retry in 5s",)),
     _secret(
-        "pair_cjk_around", "请求失败\uff1aapi_key=<<1>>\uff0c请稍后重试。", _pw(), keeps=("请求失败", "请稍后重试")
+        "pair_cjk_around",
+        "请求失败\uff1aapi_key=<<1>>\uff0c请稍后重试。",
+        _pw(),
+        keeps=("请求失败", "请稍后重试"),
     ),
-    _secret("shape_cjk_around", "密钥<<1>>无效", _b62(48, _p("sk", "-proj-")), keeps=("密钥", "无效")),
+    _secret(
+        "shape_cjk_around", "密钥<<1>>无效", _b62(48, _p("sk", "-proj-")), keeps=("密钥", "无效")
+    ),
     _secret("unnamed_cjk_around", "令牌<<1>>已过期", _b62(40), keeps=("令牌", "已过期")),
     _secret("pair_emoji_after", "api_key=<<1>>🚨 retry in 5s", _b62(24), keeps=("retry in 5s",)),
-    _secret("pair_zero_width_space", "api_key=\u200b<<1>> status=401", _b62(40), keeps=("status=401",)),
+    _secret(
+        "pair_zero_width_space", "api_key=\u200b<<1>> status=401", _b62(40), keeps=("status=401",)
+    ),
     _secret(
         "many_kinds_in_one_text",
         "GET https://bob:<<1>>@a.example.com/x?token=<<2>> with Authorization: Bearer <<3>>\npassword=<<4>>\n"
@@ -1833,14 +2291,22 @@ _ERRORS: tuple[Secret, ...] = (
         "KeyError: 'HF_TOKEN'\n\nDuring handling of the above exception, another exception occurred:\n\n"
         "ValueError: cannot log in with password='<<1>>'",
         _word(),
-        keeps=("KeyError: 'HF_TOKEN'", "During handling of the above exception", "ValueError: cannot log in with"),
+        keeps=(
+            "KeyError: 'HF_TOKEN'",
+            "During handling of the above exception",
+            "ValueError: cannot log in with",
+        ),
     ),
     _secret(
         "error_traceback_last_line",
         'Traceback (most recent call last):\n  File "/app/run.py", line 7, in <module>\n    client = connect(token)\n'
         "             ^^^^^^^^^^^^^^\nValueError: bad token: <<1>>",
         _b62(40),
-        keeps=('File "/app/run.py", line 7, in <module>', "client = connect(token)", "ValueError: bad token"),
+        keeps=(
+            'File "/app/run.py", line 7, in <module>',
+            "client = connect(token)",
+            "ValueError: bad token",
+        ),
     ),
     _secret(
         "error_traceback_source_line",
@@ -1885,7 +2351,10 @@ _ERRORS: tuple[Secret, ...] = (
         "ClientConnectorError: Cannot connect to host judge:8443 ssl:default [Connection refused], "
         "proxy URL('http://svc:<<1>>@proxy.corp:3128')",
         _pw(),
-        keeps=("Cannot connect to host judge:8443 ssl:default [Connection refused]", "proxy.corp:3128"),
+        keeps=(
+            "Cannot connect to host judge:8443 ssl:default [Connection refused]",
+            "proxy.corp:3128",
+        ),
     ),
     _secret(
         "error_httpx",
@@ -1917,7 +2386,9 @@ _ERRORS: tuple[Secret, ...] = (
         "requests.exceptions.InvalidHeader: Invalid leading whitespace, reserved character(s), or return character(s) "
         "in header value: ' Bearer <<1>>'",
         _pw(20),
-        keeps=("Invalid leading whitespace, reserved character(s), or return character(s) in header value",),
+        keeps=(
+            "Invalid leading whitespace, reserved character(s), or return character(s) in header value",
+        ),
     ),
     _secret(
         "error_urllib3_max_retries",
@@ -1995,7 +2466,12 @@ _ERRORS: tuple[Secret, ...] = (
         "'/tmp/r']' "
         "returned non-zero exit status 128.",
         _pw(),
-        keeps=("'git', 'clone'", "github.com/org/repo.git", "'/tmp/r'", "returned non-zero exit status 128."),
+        keeps=(
+            "'git', 'clone'",
+            "github.com/org/repo.git",
+            "'/tmp/r'",
+            "returned non-zero exit status 128.",
+        ),
     ),
     _secret(
         "error_called_process_shell",
@@ -2015,7 +2491,11 @@ _ERRORS: tuple[Secret, ...] = (
         "Cloning into 'repo'...\nremote: Invalid username or token.\n"
         "fatal: Authentication failed for 'https://<<1>>@github.com/org/repo.git/'",
         _b62(40),
-        keeps=("remote: Invalid username or token.", "fatal: Authentication failed for", "github.com/org/repo.git/"),
+        keeps=(
+            "remote: Invalid username or token.",
+            "fatal: Authentication failed for",
+            "github.com/org/repo.git/",
+        ),
     ),
     _secret(
         "error_psycopg",
@@ -2123,9 +2603,17 @@ _ERRORS: tuple[Secret, ...] = (
 # --------------------------------------------------------------------------------------------------------------------
 
 _APART: tuple[Secret, ...] = (
-    _secret("apart_header_object", '{"key": "x-api-key", "value": "<<1>>"}', _pw(14), keeps=('"key": "x-api-key"',)),
     _secret(
-        "apart_grpc_metadata", "metadata=(_Metadatum(key='x-api-key', value='<<1>>'),)", _pw(14), keeps=("_Metadatum",)
+        "apart_header_object",
+        '{"key": "x-api-key", "value": "<<1>>"}',
+        _pw(14),
+        keeps=('"key": "x-api-key"',),
+    ),
+    _secret(
+        "apart_grpc_metadata",
+        "metadata=(_Metadatum(key='x-api-key', value='<<1>>'),)",
+        _pw(14),
+        keeps=("_Metadatum",),
     ),
     _secret(
         "apart_environment_object",
@@ -2146,7 +2634,10 @@ _APART: tuple[Secret, ...] = (
         keeps=("value: UTC",),
     ),
     _secret(
-        "apart_k8s_yaml_quoted", '  - name: DB_PASSWORD\n    value: "<<1>>"\n', _word(), keeps=("name: DB_PASSWORD",)
+        "apart_k8s_yaml_quoted",
+        '  - name: DB_PASSWORD\n    value: "<<1>>"\n',
+        _word(),
+        keeps=("name: DB_PASSWORD",),
     ),
     _secret(
         "apart_k8s_yaml_in_json",
@@ -2155,7 +2646,10 @@ _APART: tuple[Secret, ...] = (
         keeps=("value: UTC",),
     ),
     _secret(
-        "apart_k8s_flow", "env: [{name: HF_TOKEN, value: <<1>>}, {name: TZ, value: UTC}]", _pw(), keeps=("value: UTC",)
+        "apart_k8s_flow",
+        "env: [{name: HF_TOKEN, value: <<1>>}, {name: TZ, value: UTC}]",
+        _pw(),
+        keeps=("value: UTC",),
     ),
     _secret(
         "apart_k8s_python",
@@ -2181,8 +2675,15 @@ _APART: tuple[Secret, ...] = (
         _pw(16),
         keeps=("'domain': '.example.com'",),
     ),
-    _secret("apart_xml_add", '<add key="ApiKey" value="<<1>>"/>', _pw(), keeps=('<add key="ApiKey"',)),
-    _secret("apart_html_input", "<input name='password' value='<<1>>'>", _pw(), keeps=("<input name='password'",)),
+    _secret(
+        "apart_xml_add", '<add key="ApiKey" value="<<1>>"/>', _pw(), keeps=('<add key="ApiKey"',)
+    ),
+    _secret(
+        "apart_html_input",
+        "<input name='password' value='<<1>>'>",
+        _pw(),
+        keeps=("<input name='password'",),
+    ),
     _secret(
         "apart_html_hidden_input",
         '<input type="hidden" name="csrf_token" value="<<1>>">',
@@ -2213,9 +2714,21 @@ _APART: tuple[Secret, ...] = (
         _pw(),
         keeps=("</ns:Password>",),
     ),
-    _secret("apart_tag_cdata", "<password><![CDATA[<<1>>]]></password>", _pw(), keeps=("</password>",)),
-    _secret("apart_tag_escaped", "&lt;password&gt;<<1>>&lt;/password&gt;", _pw(), keeps=("&lt;/password&gt;",)),
-    _secret("apart_tag_pass", "<user>bob</user><pass><<1>></pass>", _pw(), keeps=("<user>bob</user>", "</pass>")),
+    _secret(
+        "apart_tag_cdata", "<password><![CDATA[<<1>>]]></password>", _pw(), keeps=("</password>",)
+    ),
+    _secret(
+        "apart_tag_escaped",
+        "&lt;password&gt;<<1>>&lt;/password&gt;",
+        _pw(),
+        keeps=("&lt;/password&gt;",),
+    ),
+    _secret(
+        "apart_tag_pass",
+        "<user>bob</user><pass><<1>></pass>",
+        _pw(),
+        keeps=("<user>bob</user>", "</pass>"),
+    ),
     _secret(
         "apart_tuple_in_tuple",
         "form: (('username','bob'),('password','<<1>> <<2>>'))",
@@ -2230,7 +2743,10 @@ _APART: tuple[Secret, ...] = (
         keeps=("('model', 'judge')",),
     ),
     _secret(
-        "apart_setenv_word", 'monkeypatch.setenv("OPENAI_API_KEY", "<<1>>")', _word(), keeps=("monkeypatch.setenv",)
+        "apart_setenv_word",
+        'monkeypatch.setenv("OPENAI_API_KEY", "<<1>>")',
+        _word(),
+        keeps=("monkeypatch.setenv",),
     ),
     _secret("apart_putenv", "os.putenv('DB_PASSWORD', '<<1>>')", _word(), keeps=("os.putenv",)),
 )
@@ -2247,13 +2763,28 @@ _CONTAINED: tuple[Secret, ...] = (
         keeps=("'model': 'judge'",),
     ),
     _secret(
-        "contained_secret_str_keyword", "Judge(api_key=SecretStr('<<1>>'), timeout=30)", _pw(), keeps=("timeout=30",)
+        "contained_secret_str_keyword",
+        "Judge(api_key=SecretStr('<<1>>'), timeout=30)",
+        _pw(),
+        keeps=("timeout=30",),
     ),
     _secret("contained_str", "api_key=str('<<1>>')", _pw()),
     _secret("contained_quote_plus", "password=quote_plus('<<1>>')", _pw()),
-    _secret("contained_getenv_default", "password=getenv('DB_PASSWORD', '<<1>>')", _pw(), keeps=("DB_PASSWORD",)),
-    _secret("contained_field_default", "password: str = Field(default='<<1>>')", _pw(), keeps=("Field",)),
-    _secret("contained_field_positional", "api_key: str = Field('<<1>>', repr=False)", _pw(), keeps=("repr=False",)),
+    _secret(
+        "contained_getenv_default",
+        "password=getenv('DB_PASSWORD', '<<1>>')",
+        _pw(),
+        keeps=("DB_PASSWORD",),
+    ),
+    _secret(
+        "contained_field_default", "password: str = Field(default='<<1>>')", _pw(), keeps=("Field",)
+    ),
+    _secret(
+        "contained_field_positional",
+        "api_key: str = Field('<<1>>', repr=False)",
+        _pw(),
+        keeps=("repr=False",),
+    ),
     _secret(
         "contained_argument_default",
         "parser.add_argument('--api-key', default='<<1>>')",
@@ -2266,33 +2797,92 @@ _CONTAINED: tuple[Secret, ...] = (
         _word(),
         keeps=("'model': 'Qwen/Qwen3-8B'",),
     ),
-    _secret("contained_namespace", "Namespace(api_key=['<<1>>'], model='judge')", _word(), keeps=("model='judge'",)),
-    _secret("contained_plural", "api_keys=['<<1>>', '<<2>>']", _pw(), _word(12), keeps=("api_keys",)),
-    _secret("contained_plural_json", '{"api_keys": ["<<1>>", "<<2>>"], "id": 7}', _pw(), _pw(), keeps=('"id": 7',)),
+    _secret(
+        "contained_namespace",
+        "Namespace(api_key=['<<1>>'], model='judge')",
+        _word(),
+        keeps=("model='judge'",),
+    ),
+    _secret(
+        "contained_plural", "api_keys=['<<1>>', '<<2>>']", _pw(), _word(12), keeps=("api_keys",)
+    ),
+    _secret(
+        "contained_plural_json",
+        '{"api_keys": ["<<1>>", "<<2>>"], "id": 7}',
+        _pw(),
+        _pw(),
+        keeps=('"id": 7',),
+    ),
     _secret("contained_tokens", "tokens: ['<<1>>']", _pw(14)),
     _secret("contained_passwords", "passwords=['<<1>>']", _pw()),
     _secret(
-        "contained_secrets", "secrets={'db': '<<1>>', 'host': 'db.internal'}", _pw(), keeps=("'host': 'db.internal'",)
+        "contained_secrets",
+        "secrets={'db': '<<1>>', 'host': 'db.internal'}",
+        _pw(),
+        keeps=("'host': 'db.internal'",),
     ),
-    _secret("contained_secrets_word", "'secrets': {'judge': '<<1>>'}", _word(12), keeps=("'judge'",)),
+    _secret(
+        "contained_secrets_word", "'secrets': {'judge': '<<1>>'}", _word(12), keeps=("'judge'",)
+    ),
     _secret("contained_brackets", "api_key=[<<1>>] model=judge", _pw(), keeps=("model=judge",)),
     _secret("contained_angles", "password=<<<1>>>", _pw()),
     _secret("contained_parentheses", "password=(<<1>>)", _pw()),
     _secret("contained_braces", "password={<<1>>}", _pw()),
     _secret(
-        "contained_expired_in_parentheses", "token=<<1>>(expired) on node-3", _word(12), keeps=("(expired) on node-3",)
+        "contained_expired_in_parentheses",
+        "token=<<1>>(expired) on node-3",
+        _word(12),
+        keeps=("(expired) on node-3",),
     ),
     _secret("contained_credentials_pair", "credentials=('bob', '<<1>>')", _pw(), keeps=("'bob'",)),
-    _secret("contained_auth_pair", "requests.get(url, auth=('bob', '<<1>>'))", _pw(), keeps=("requests.get(url",)),
-    _secret("contained_auth_pair_bytes", "auth=(b'bob', b'<<1>>')", _pw(), keeps=("b'bob'",)),
-    _secret("contained_basic_auth", "aiohttp.BasicAuth('bob', '<<1>>')", _pw(), keeps=("BasicAuth('bob'",)),
-    _secret("contained_http_basic_auth", "HTTPBasicAuth('bob', '<<1>>')", _pw(), keeps=("HTTPBasicAuth",)),
-    _secret("contained_http_digest_auth", "HTTPDigestAuth('bob', '<<1>>')", _pw(), keeps=("HTTPDigestAuth",)),
-    _secret("contained_plain_credentials", "PlainCredentials('guest', '<<1>>')", _pw(), keeps=("'guest'",)),
-    _secret("contained_azure_credential", "AzureKeyCredential('<<1>>')", _hex(32), keeps=("AzureKeyCredential",)),
-    _secret("contained_authorization_list", "{'authorization': ['Bearer <<1>>']}", _pw(14), keeps=("authorization",)),
     _secret(
-        "contained_authorization_tuple", "{'authorization': ('Bearer', '<<1>>')}", _pw(14), keeps=("authorization",)
+        "contained_auth_pair",
+        "requests.get(url, auth=('bob', '<<1>>'))",
+        _pw(),
+        keeps=("requests.get(url",),
+    ),
+    _secret("contained_auth_pair_bytes", "auth=(b'bob', b'<<1>>')", _pw(), keeps=("b'bob'",)),
+    _secret(
+        "contained_basic_auth",
+        "aiohttp.BasicAuth('bob', '<<1>>')",
+        _pw(),
+        keeps=("BasicAuth('bob'",),
+    ),
+    _secret(
+        "contained_http_basic_auth",
+        "HTTPBasicAuth('bob', '<<1>>')",
+        _pw(),
+        keeps=("HTTPBasicAuth",),
+    ),
+    _secret(
+        "contained_http_digest_auth",
+        "HTTPDigestAuth('bob', '<<1>>')",
+        _pw(),
+        keeps=("HTTPDigestAuth",),
+    ),
+    _secret(
+        "contained_plain_credentials",
+        "PlainCredentials('guest', '<<1>>')",
+        _pw(),
+        keeps=("'guest'",),
+    ),
+    _secret(
+        "contained_azure_credential",
+        "AzureKeyCredential('<<1>>')",
+        _hex(32),
+        keeps=("AzureKeyCredential",),
+    ),
+    _secret(
+        "contained_authorization_list",
+        "{'authorization': ['Bearer <<1>>']}",
+        _pw(14),
+        keeps=("authorization",),
+    ),
+    _secret(
+        "contained_authorization_tuple",
+        "{'authorization': ('Bearer', '<<1>>')}",
+        _pw(14),
+        keeps=("authorization",),
     ),
 )
 
@@ -2301,18 +2891,39 @@ _CONTAINED: tuple[Secret, ...] = (
 # --------------------------------------------------------------------------------------------------------------------
 
 _NAMES: tuple[Secret, ...] = (
-    _secret("name_pass", "user=bob pass=<<1>> host=db.internal", _pw(), keeps=("user=bob", "host=db.internal")),
+    _secret(
+        "name_pass",
+        "user=bob pass=<<1>> host=db.internal",
+        _pw(),
+        keeps=("user=bob", "host=db.internal"),
+    ),
     _secret("name_pass_line", "user: bob\npass: <<1>>", _pw(), keeps=("user: bob",)),
     _secret("name_pass_json", '{"user": "bob", "pass": "<<1>>"}', _pw(), keeps=('"user": "bob"',)),
-    _secret("name_pass_json_word", "{'user': 'bob', 'pass': '<<1>>'}", _word(), keeps=("'user': 'bob'",)),
-    _secret("name_pass_form", "POST data: user=bob&pass=<<1>>&x=1", _word(12), keeps=("user=bob", "x=1")),
-    _secret("name_pass_query", "https://a.example.com/x?pass=<<1>>&user=bob", _pw(), keeps=("user=bob",)),
-    _secret("name_db_pass", "db_pass: <<1>>\ndb_host: db.internal", _pw(), keeps=("db_host: db.internal",)),
+    _secret(
+        "name_pass_json_word", "{'user': 'bob', 'pass': '<<1>>'}", _word(), keeps=("'user': 'bob'",)
+    ),
+    _secret(
+        "name_pass_form", "POST data: user=bob&pass=<<1>>&x=1", _word(12), keeps=("user=bob", "x=1")
+    ),
+    _secret(
+        "name_pass_query", "https://a.example.com/x?pass=<<1>>&user=bob", _pw(), keeps=("user=bob",)
+    ),
+    _secret(
+        "name_db_pass",
+        "db_pass: <<1>>\ndb_host: db.internal",
+        _pw(),
+        keeps=("db_host: db.internal",),
+    ),
     _secret("name_db_pass_quoted", "db_pass='<<1>>'", _pw()),
-    _secret("name_db_pass_camel", "{ dbPass: '<<1>>', dbUser: 'bob' }", _pw(), keeps=("dbUser: 'bob'",)),
+    _secret(
+        "name_db_pass_camel", "{ dbPass: '<<1>>', dbUser: 'bob' }", _pw(), keeps=("dbUser: 'bob'",)
+    ),
     _secret("name_smtp_pass", "smtp_pass=<<1>>", _word(12)),
     _secret(
-        "name_ansible_pass", "AnsibleError: ansible_ssh_pass=<<1>> is wrong", _pw(), keeps=("AnsibleError", "is wrong")
+        "name_ansible_pass",
+        "AnsibleError: ansible_ssh_pass=<<1>> is wrong",
+        _pw(),
+        keeps=("AnsibleError", "is wrong"),
     ),
     _secret("name_pgpass", "PGPASS=<<1>> PGHOST=db.internal", _pw(), keeps=("PGHOST=db.internal",)),
     _secret("name_userpass", "userpass=<<1>>", _pw()),
@@ -2332,12 +2943,27 @@ _NAMES: tuple[Secret, ...] = (
     _secret("name_ssh_key", "ssh_key='<<1>>'", _b62(24)),
     _secret("name_storage_key", "storageKey=<<1>>==", _pw(14)),
     _secret("name_wandb_key", "WANDB_KEY=<<1>>", _hex(40), keeps=("WANDB_KEY",)),
-    _secret("name_judge_key", "judge_key: <<1>>\njudge_model: gpt-4o", _pw(14), keeps=("judge_model: gpt-4o",)),
+    _secret(
+        "name_judge_key",
+        "judge_key: <<1>>\njudge_model: gpt-4o",
+        _pw(14),
+        keeps=("judge_model: gpt-4o",),
+    ),
     _secret("name_service_role_key", "SERVICE_ROLE_KEY=<<1>>", _pw(14)),
     _secret("name_azure_key_number", "AZURE_KEY1=<<1>>", _hex(32)),
     _secret("name_github_pat", "GITHUB_PAT=<<1>>", _pw(14), keeps=("GITHUB_PAT",)),
-    _secret("name_header_key", "X-Judge-Key: <<1>>\nAccept: */*", _b62(24), keeps=("X-Judge-Key", "Accept: */*")),
-    _secret("name_header_key_dict", "headers: {'X-Nemo-Gym-Key': '<<1>>'}", _pw(), keeps=("X-Nemo-Gym-Key",)),
+    _secret(
+        "name_header_key",
+        "X-Judge-Key: <<1>>\nAccept: */*",
+        _b62(24),
+        keeps=("X-Judge-Key", "Accept: */*"),
+    ),
+    _secret(
+        "name_header_key_dict",
+        "headers: {'X-Nemo-Gym-Key': '<<1>>'}",
+        _pw(),
+        keeps=("X-Nemo-Gym-Key",),
+    ),
     _secret("name_header_functions_key", "x-functions-key: <<1>>==", _pw(14)),
     _secret(
         "name_header_quoted_word",
@@ -2352,14 +2978,31 @@ _NAMES: tuple[Secret, ...] = (
 # --------------------------------------------------------------------------------------------------------------------
 
 _COMMANDS: tuple[Secret, ...] = (
-    _secret("command_underscores", "run.py --wandb_api_key <<1>> --lr 3e-6", _hex(40), keeps=("--lr 3e-6",)),
+    _secret(
+        "command_underscores",
+        "run.py --wandb_api_key <<1>> --lr 3e-6",
+        _hex(40),
+        keeps=("--lr 3e-6",),
+    ),
     _secret("command_one_dash", "tool -password <<1>>", _word()),
     _secret("command_list_unquoted", "cmd: [--token, <<1>>]", _pw(14)),
-    _secret("command_yaml_list", "args:\n- --api-key\n- <<1>>\n- --port\n", _pw(14), keeps=("- --port",)),
+    _secret(
+        "command_yaml_list", "args:\n- --api-key\n- <<1>>\n- --port\n", _pw(14), keeps=("- --port",)
+    ),
     _secret("command_option_pass", "tool --pass <<1>>", _pw()),
     _secret("command_option_db_pass", "tool --db-pass=<<1>>", _pw()),
-    _secret("command_curl_joined", "curl -ubob:<<1>> https://a.example.com", _pw(), keeps=("https://a.example.com",)),
-    _secret("command_curl_flags", "curl -sSu bob:<<1>> https://a.example.com", _pw(), keeps=("https://a.example.com",)),
+    _secret(
+        "command_curl_joined",
+        "curl -ubob:<<1>> https://a.example.com",
+        _pw(),
+        keeps=("https://a.example.com",),
+    ),
+    _secret(
+        "command_curl_flags",
+        "curl -sSu bob:<<1>> https://a.example.com",
+        _pw(),
+        keeps=("https://a.example.com",),
+    ),
     _secret(
         "command_curl_token_alone",
         "curl -u <<1>>: https://api.example.com",
@@ -2374,15 +3017,38 @@ _COMMANDS: tuple[Secret, ...] = (
         keeps=("https://a.example.com",),
     ),
     _secret(
-        "command_httpie", "http --auth bob:<<1>> GET https://a.example.com", _pw(), keeps=("GET https://a.example.com",)
+        "command_httpie",
+        "http --auth bob:<<1>> GET https://a.example.com",
+        _pw(),
+        keeps=("GET https://a.example.com",),
     ),
     _secret("command_sshpass", "sshpass -p <<1>> ssh bob@node-3", _pw(), keeps=("ssh bob@node-3",)),
     _secret(
-        "command_sshpass_quoted", "sshpass -p '<<1>> <<2>>' ssh bob@node-3", _pw(7), _pw(7), keeps=("ssh bob@node-3",)
+        "command_sshpass_quoted",
+        "sshpass -p '<<1>> <<2>>' ssh bob@node-3",
+        _pw(7),
+        _pw(7),
+        keeps=("ssh bob@node-3",),
     ),
-    _secret("command_mysql", "mysql -uroot -p<<1>> -h db.internal gym", _pw(), keeps=("-h db.internal gym",)),
-    _secret("command_mysql_quoted", "mysql -u root -p'<<1>> <<2>>' gym", _pw(7), _pw(7), keeps=("mysql -u root",)),
-    _secret("command_redis_cli", "redis-cli -h cache -a <<1>> ping", _pw(), keeps=("redis-cli -h cache", "ping")),
+    _secret(
+        "command_mysql",
+        "mysql -uroot -p<<1>> -h db.internal gym",
+        _pw(),
+        keeps=("-h db.internal gym",),
+    ),
+    _secret(
+        "command_mysql_quoted",
+        "mysql -u root -p'<<1>> <<2>>' gym",
+        _pw(7),
+        _pw(7),
+        keeps=("mysql -u root",),
+    ),
+    _secret(
+        "command_redis_cli",
+        "redis-cli -h cache -a <<1>> ping",
+        _pw(),
+        keeps=("redis-cli -h cache", "ping"),
+    ),
     _secret(
         "command_docker_login",
         "docker login -u bob -p <<1>> registry.example.com",
@@ -2401,14 +3067,31 @@ _COMMANDS: tuple[Secret, ...] = (
         _b62(24),
         keeps=("docker login --password-stdin",),
     ),
-    _secret("command_mongosh", "mongosh --host m1 -u app -p <<1>> --quiet", _pw(), keeps=("--quiet",)),
-    _secret("command_ldapsearch", "ldapsearch -x -D cn=admin -w <<1>> -b dc=x", _pw(), keeps=("-b dc=x",)),
+    _secret(
+        "command_mongosh", "mongosh --host m1 -u app -p <<1>> --quiet", _pw(), keeps=("--quiet",)
+    ),
+    _secret(
+        "command_ldapsearch",
+        "ldapsearch -x -D cn=admin -w <<1>> -b dc=x",
+        _pw(),
+        keeps=("-b dc=x",),
+    ),
     _secret("command_wandb_login", "wandb login <<1>>", _hex(40), keeps=("wandb login",)),
     _secret("command_wandb_relogin", "wandb login --relogin <<1>>", _hex(40), keeps=("--relogin",)),
     _secret("command_csh_setenv", "setenv HF_TOKEN <<1>>", _pw(14), keeps=("setenv HF_TOKEN",)),
     _secret("command_dockerfile_env", "ENV HF_TOKEN <<1>>", _pw(14), keeps=("ENV HF_TOKEN",)),
-    _secret("command_redis_requirepass", "CONFIG SET requirepass <<1>>", _pw(16), keeps=("CONFIG SET requirepass",)),
-    _secret("command_identified_by", "ALTER USER x IDENTIFIED BY <<1>>", _pw(16), keeps=("ALTER USER x",)),
+    _secret(
+        "command_redis_requirepass",
+        "CONFIG SET requirepass <<1>>",
+        _pw(16),
+        keeps=("CONFIG SET requirepass",),
+    ),
+    _secret(
+        "command_identified_by",
+        "ALTER USER x IDENTIFIED BY <<1>>",
+        _pw(16),
+        keeps=("ALTER USER x",),
+    ),
 )
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -2422,11 +3105,21 @@ _URL_FORMS: tuple[Secret, ...] = (
         _pw(),
         keeps=("/gym?host=/var/run/postgresql",),
     ),
-    _secret("url_form_variable_host", "postgresql://app:<<1>>@$DB_HOST/gym", _pw(), keeps=("$DB_HOST/gym",)),
+    _secret(
+        "url_form_variable_host",
+        "postgresql://app:<<1>>@$DB_HOST/gym",
+        _pw(),
+        keeps=("$DB_HOST/gym",),
+    ),
     _secret("url_form_template_host", "https://bob:<<1>>@{host}/x", _pw(), keeps=("{host}/x",)),
     _secret("url_form_any_host", "http://bob:<<1>>@*:8000", _pw(), keeps=("*:8000",)),
     _secret("url_form_template_user", "https://{user}:<<1>>@judge/x", _pw(), keeps=("judge/x",)),
-    _secret("url_form_escaped_slashes", r"https:\/\/bob:<<1>>@api.example.com\/v1", _pw(), keeps=("api.example.com",)),
+    _secret(
+        "url_form_escaped_slashes",
+        r"https:\/\/bob:<<1>>@api.example.com\/v1",
+        _pw(),
+        keeps=("api.example.com",),
+    ),
     _secret(
         "url_form_percent",
         "next=https%3A%2F%2Fbob%3A<<1>>%40api.example.com%2Fx",
@@ -2445,8 +3138,15 @@ _URL_FORMS: tuple[Secret, ...] = (
         _pw(),
         keeps=("cache:6379",),
     ),
-    _secret("url_form_proxy", "http_proxy=bob:<<1>>@proxy.corp:3128", _pw(), keeps=("proxy.corp:3128",)),
-    _secret("url_form_proxy_option", "--proxy bob:<<1>>@proxy.corp:3128", _pw(), keeps=("proxy.corp:3128",)),
+    _secret(
+        "url_form_proxy", "http_proxy=bob:<<1>>@proxy.corp:3128", _pw(), keeps=("proxy.corp:3128",)
+    ),
+    _secret(
+        "url_form_proxy_option",
+        "--proxy bob:<<1>>@proxy.corp:3128",
+        _pw(),
+        keeps=("proxy.corp:3128",),
+    ),
     _secret(
         "url_form_invalid",
         "Invalid URL 'bob:<<1>>@db.internal:5432': No scheme supplied",
@@ -2459,7 +3159,12 @@ _URL_FORMS: tuple[Secret, ...] = (
         _of(_LOWER + _UPPER, 24),
         keeps=("github.com/o/r.git",),
     ),
-    _secret("url_form_session_query", "https://a.example.com/x?session_id=<<1>>", _b62(24), keeps=("a.example.com/x",)),
+    _secret(
+        "url_form_session_query",
+        "https://a.example.com/x?session_id=<<1>>",
+        _b62(24),
+        keeps=("a.example.com/x",),
+    ),
     _secret(
         "url_form_sentry_key",
         "https://sentry.io/api/1/store/?sentry_key=<<1>>",
@@ -2474,9 +3179,17 @@ _URL_FORMS: tuple[Secret, ...] = (
         keeps=("<SimpleCookie",),
     ),
     _secret(
-        "cookie_header_list", '{"Cookie": ["session=<<1>>"], "Host": ["judge"]}', _pw(), keeps=('"Host": ["judge"]',)
+        "cookie_header_list",
+        '{"Cookie": ["session=<<1>>"], "Host": ["judge"]}',
+        _pw(),
+        keeps=('"Host": ["judge"]',),
     ),
-    _secret("cookie_set_cookie_list", "{'set-cookie': ['session=<<1>>; Path=/']}", _pw(), keeps=("set-cookie",)),
+    _secret(
+        "cookie_set_cookie_list",
+        "{'set-cookie': ['session=<<1>>; Path=/']}",
+        _pw(),
+        keeps=("set-cookie",),
+    ),
     _secret(
         "cookie_dict_with_braces",
         "cookies: {'session': '<<1>>', 'x': '{}', 'csrf': '<<2>>'}",
@@ -2484,8 +3197,19 @@ _URL_FORMS: tuple[Secret, ...] = (
         _word(),
         keeps=("cookies",),
     ),
-    _secret("cookie_set_call", "session.cookies.set('session', '<<1>>')", _pw(), keeps=("cookies.set('session'",)),
-    _secret("cookie_beside_a_jwt", "Cookie: auth=<<1>>; session=<<2>>", _jwt, _word(12), keeps=("Cookie",)),
+    _secret(
+        "cookie_set_call",
+        "session.cookies.set('session', '<<1>>')",
+        _pw(),
+        keeps=("cookies.set('session'",),
+    ),
+    _secret(
+        "cookie_beside_a_jwt",
+        "Cookie: auth=<<1>>; session=<<2>>",
+        _jwt,
+        _word(12),
+        keeps=("Cookie",),
+    ),
     _secret(
         "cookie_simple_cookie_jwt",
         "<SimpleCookie: auth='<<1>>' session='<<2>>'>",
@@ -2509,20 +3233,48 @@ _FORMS: tuple[Secret, ...] = (
     ),
     _secret("sentence_invalid_token", "Invalid token '<<1>>'", _pw(16), keeps=("Invalid token",)),
     _secret("sentence_password_is", "The password is <<1>>", _pw(16), keeps=("The password is",)),
-    _secret("sentence_password_is_colon", "Temporary password is: <<1>>", _pw(16), keeps=("Temporary password",)),
-    _secret("sentence_with_password", "login as bob with password <<1>> refused", _pw(16), keeps=("refused",)),
+    _secret(
+        "sentence_password_is_colon",
+        "Temporary password is: <<1>>",
+        _pw(16),
+        keeps=("Temporary password",),
+    ),
+    _secret(
+        "sentence_with_password",
+        "login as bob with password <<1>> refused",
+        _pw(16),
+        keeps=("refused",),
+    ),
     _secret("sentence_key_is", "the API key is <<1>>", _pw(16)),
-    _secret("sentence_using_key", "Using API key <<1>> for the judge", _pw(16), keeps=("for the judge",)),
-    _secret("sentence_using_token", "Using token <<1>> for the judge", _b62(24), keeps=("for the judge",)),
+    _secret(
+        "sentence_using_key", "Using API key <<1>> for the judge", _pw(16), keeps=("for the judge",)
+    ),
+    _secret(
+        "sentence_using_token",
+        "Using token <<1>> for the judge",
+        _b62(24),
+        keeps=("for the judge",),
+    ),
     _secret("sentence_key_in_angles", "unknown api key <<<1>>>", _pw(16)),
-    _secret("sentence_key_in_brackets", "API key [<<1>>] is not valid", _pw(16), keeps=("is not valid",)),
-    _secret("sentence_key_in_parentheses", "api_key (<<1>>) rejected", _pw(16), keeps=("rejected",)),
-    _secret("sentence_password_for", "Password for bob: <<1>>", _pw(16), keeps=("Password for bob",)),
-    _secret("sentence_password_of_somebody", "Password (bob): <<1>>", _pw(16), keeps=("Password (bob)",)),
+    _secret(
+        "sentence_key_in_brackets", "API key [<<1>>] is not valid", _pw(16), keeps=("is not valid",)
+    ),
+    _secret(
+        "sentence_key_in_parentheses", "api_key (<<1>>) rejected", _pw(16), keeps=("rejected",)
+    ),
+    _secret(
+        "sentence_password_for", "Password for bob: <<1>>", _pw(16), keeps=("Password for bob",)
+    ),
+    _secret(
+        "sentence_password_of_somebody", "Password (bob): <<1>>", _pw(16), keeps=("Password (bob)",)
+    ),
     _secret("sentence_passphrase_for_key", "passphrase for key '/x': <<1>>", _pw(16)),
     _secret("sentence_password_set_to", "new password set to <<1>>", _pw(16)),
     _secret(
-        "sentence_log_prefix", "(RolloutWorker pid=4242) api_key: <<1>>", _word(12), keeps=("(RolloutWorker pid=4242)",)
+        "sentence_log_prefix",
+        "(RolloutWorker pid=4242) api_key: <<1>>",
+        _word(12),
+        keeps=("(RolloutWorker pid=4242)",),
     ),
     _secret(
         "sentence_log_prefix_line",
@@ -2537,23 +3289,46 @@ _FORMS: tuple[Secret, ...] = (
     _secret("form_triple_quotes", 'password="""<<1>>"""', _pw()),
     _secret("form_typed_optional", "hf_token: Optional[str] = '<<1>>'", _pw(14)),
     _secret("form_typed_final", 'OPENAI_API_KEY: Final[str] = "<<1>>"', _pw(14)),
-    _secret("form_yaml_block", "password: |\n  <<1>>\nhost: db.internal", _pw(), keeps=("host: db.internal",)),
+    _secret(
+        "form_yaml_block",
+        "password: |\n  <<1>>\nhost: db.internal",
+        _pw(),
+        keeps=("host: db.internal",),
+    ),
     _secret("form_yaml_folded", "password: >-\n  <<1>>\n", _pw()),
     _secret("form_yaml_tag", "password: !!str <<1>>", _pw()),
     _secret("form_yaml_flow", "judge: {api_key: <<1>>, model: x}", _word(12), keeps=("model: x",)),
-    _secret("form_yaml_comment", "  api_key: <<1>> # of the judge", _word(12), keeps=("# of the judge",)),
+    _secret(
+        "form_yaml_comment", "  api_key: <<1>> # of the judge", _word(12), keeps=("# of the judge",)
+    ),
     _secret("form_full_width_colon", "password：<<1>>", _pw()),
     _secret("form_arrow", "password→<<1>>", _pw()),
     _secret(
-        "form_ansi_name_and_value", "\x1b[1mpassword\x1b[0m: \x1b[33m<<1>>\x1b[0m", _pw(), keeps=("\x1b[0m: \x1b[33m",)
+        "form_ansi_name_and_value",
+        "\x1b[1mpassword\x1b[0m: \x1b[33m<<1>>\x1b[0m",
+        _pw(),
+        keeps=("\x1b[0m: \x1b[33m",),
     ),
     _secret("form_ansi_value", "password=\x1b[33m<<1>>\x1b[0m", _pw(), keeps=("\x1b[33m",)),
-    _secret("form_ansi_quoted", "\x1b[32m'api_key'\x1b[0m: \x1b[32m'<<1>>'\x1b[0m", _pw(), keeps=("'api_key'",)),
     _secret(
-        "form_html_hex_quotes", "{&#x27;password&#x27;: &#x27;<<1>>&#x27;}", _word(), keeps=("&#x27;password&#x27;",)
+        "form_ansi_quoted",
+        "\x1b[32m'api_key'\x1b[0m: \x1b[32m'<<1>>'\x1b[0m",
+        _pw(),
+        keeps=("'api_key'",),
+    ),
+    _secret(
+        "form_html_hex_quotes",
+        "{&#x27;password&#x27;: &#x27;<<1>>&#x27;}",
+        _word(),
+        keeps=("&#x27;password&#x27;",),
     ),
     _secret("form_html_equals", "password&#61;<<1>>", _pw()),
-    _secret("form_unicode_quotes", r"{\u0022password\u0022: \u0022<<1>>\u0022}", _word(), keeps=(r"\u0022}",)),
+    _secret(
+        "form_unicode_quotes",
+        r"{\u0022password\u0022: \u0022<<1>>\u0022}",
+        _word(),
+        keeps=(r"\u0022}",),
+    ),
     _secret("form_percent_quotes", "%22password%22%3A%22<<1>>%22", _pw()),
     _secret("form_percent_colon", "apikey%3A<<1>>", _pw()),
     _secret("form_percent_bearer", "authorization=Bearer%20<<1>>", _b62(24)),
@@ -2564,15 +3339,29 @@ _FORMS: tuple[Secret, ...] = (
         _word(),
         keeps=("bob",),
     ),
-    _secret("nested_json_in_credentials", json.dumps({"credentials": json.dumps({"password": "<<1>>"})}), _word()),
+    _secret(
+        "nested_json_in_credentials",
+        json.dumps({"credentials": json.dumps({"password": "<<1>>"})}),
+        _word(),
+    ),
     _secret(
         "nested_json_in_secret_string",
         json.dumps({"SecretString": json.dumps({"username": "app", "password": "<<1>>"})}),
         _word(),
         keeps=("app",),
     ),
-    _secret("nested_dict_in_auth", str({"auth": str({"user": "bob", "password": "<<1>>"})}), _word(), keeps=("bob",)),
-    _secret("nested_prose_in_auth", '{"auth": "login with password=<<1>> please"}', _word(), keeps=("please",)),
+    _secret(
+        "nested_dict_in_auth",
+        str({"auth": str({"user": "bob", "password": "<<1>>"})}),
+        _word(),
+        keeps=("bob",),
+    ),
+    _secret(
+        "nested_prose_in_auth",
+        '{"auth": "login with password=<<1>> please"}',
+        _word(),
+        keeps=("please",),
+    ),
     _secret(
         "nested_prose_two_names",
         "bad token: 'expired, password=<<1>> and api_key=<<2>> too'",
@@ -2586,13 +3375,26 @@ _FORMS: tuple[Secret, ...] = (
         _word(7),
         keeps=("'user': 'bob'",),
     ),
-    _secret("nested_names_in_sentence", "invalid token: api_key: <<1>>", _pw(12), keeps=("invalid token: api_key",)),
-    _secret("shape_gitlab_trigger", "trigger <<1>>", _b62(40, _p("glp", "tt-")), keeps=("trigger",)),
-    _secret("shape_firecrawl", "key <<1>> was refused", _hex(32, _p("f", "c-")), keeps=("was refused",)),
-    _secret("shape_mailgun", "mail <<1>> was refused", _hex(32, _p("ke", "y-")), keeps=("was refused",)),
+    _secret(
+        "nested_names_in_sentence",
+        "invalid token: api_key: <<1>>",
+        _pw(12),
+        keeps=("invalid token: api_key",),
+    ),
+    _secret(
+        "shape_gitlab_trigger", "trigger <<1>>", _b62(40, _p("glp", "tt-")), keeps=("trigger",)
+    ),
+    _secret(
+        "shape_firecrawl", "key <<1>> was refused", _hex(32, _p("f", "c-")), keeps=("was refused",)
+    ),
+    _secret(
+        "shape_mailgun", "mail <<1>> was refused", _hex(32, _p("ke", "y-")), keeps=("was refused",)
+    ),
     _secret("shape_openai_session", "<<1>> expired", _b62(40, _p("se", "ss-")), keeps=("expired",)),
     _secret("shape_openai_letters", "OPENAI: <<1>>", _of(_LOWER + _UPPER, 40, _p("s", "k-"))),
-    _secret("shape_half_of_base64", "<<1>>/Y6gX6A/Q3/joAQwfVwsjfeg/g/sh4p0Dd4b3Ogp", _of(_ALNUM, 24)),
+    _secret(
+        "shape_half_of_base64", "<<1>>/Y6gX6A/Q3/joAQwfVwsjfeg/g/sh4p0Dd4b3Ogp", _of(_ALNUM, 24)
+    ),
 )
 
 SECRETS: tuple[Secret, ...] = (
@@ -2631,12 +3433,22 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
         _hex(40),
     ),
     _innocent(
-        "id_git_diff_index", "diff --git a/x.py b/x.py\nindex 83db48f..bf2a3c1 100644\n@@ -1,7 +1,9 @@ def run():\n"
+        "id_git_diff_index",
+        "diff --git a/x.py b/x.py\nindex 83db48f..bf2a3c1 100644\n@@ -1,7 +1,9 @@ def run():\n",
     ),
     _innocent("id_git_describe", "version 1.4.0-37-g3f2a9bc-dirty built from refs/heads/main"),
     _innocent("id_github_commit_url", "https://github.com/org/repo/commit/<<1>>", _hex(40)),
-    _innocent("id_github_compare_url", "https://github.com/org/repo/compare/<<1>>...<<2>>", _hex(40), _hex(40)),
-    _innocent("id_pip_git_requirement", "gym @ git+https://github.com/org/repo.git@<<1>>#egg=gym", _hex(40)),
+    _innocent(
+        "id_github_compare_url",
+        "https://github.com/org/repo/compare/<<1>>...<<2>>",
+        _hex(40),
+        _hex(40),
+    ),
+    _innocent(
+        "id_pip_git_requirement",
+        "gym @ git+https://github.com/org/repo.git@<<1>>#egg=gym",
+        _hex(40),
+    ),
     _innocent("id_md5", "<<1>>  dataset.jsonl", _hex(32)),
     _innocent("id_sha1", "sha1 mismatch: expected <<1>>, got <<2>>", _hex(40), _hex(40)),
     _innocent("id_sha256", "sha256 mismatch: expected <<1>>, got <<2>>", _hex(64), _hex(64)),
@@ -2649,7 +3461,10 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
         _hex(64),
     ),
     _innocent(
-        "id_pip_hash", "aiohttp==3.13.2 \\\n    --hash=sha256:<<1>> \\\n    --hash=sha256:<<2>>\n", _hex(64), _hex(64)
+        "id_pip_hash",
+        "aiohttp==3.13.2 \\\n    --hash=sha256:<<1>> \\\n    --hash=sha256:<<2>>\n",
+        _hex(64),
+        _hex(64),
     ),
     _innocent("id_npm_integrity", '"integrity": "sha512-<<1>>"', _b64(86, suffix="==")),
     _innocent("id_uuid", "rollout <<1>> failed", _uuid),
@@ -2669,13 +3484,25 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
         _hex(32),
         _hex(16),
     ),
-    _innocent("id_trace_decimal", "trace_id=291823190481029384712093847120938471 span_id=8271938471029384"),
+    _innocent(
+        "id_trace_decimal", "trace_id=291823190481029384712093847120938471 span_id=8271938471029384"
+    ),
     _innocent("id_traceparent", "traceparent: 00-<<1>>-<<2>>-01", _hex(32), _hex(16)),
-    _innocent("id_traceparent_dict", "{'traceparent': '00-<<1>>-<<2>>-01', 'accept': '*/*'}", _hex(32), _hex(16)),
+    _innocent(
+        "id_traceparent_dict",
+        "{'traceparent': '00-<<1>>-<<2>>-01', 'accept': '*/*'}",
+        _hex(32),
+        _hex(16),
+    ),
     _innocent("id_tracestate", "tracestate: rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
     _innocent("id_b3", "b3: <<1>>-<<2>>-1", _hex(32), _hex(16)),
     _innocent("id_uber_trace_id", "uber-trace-id: <<1>>:<<2>>:0:1", _hex(32), _hex(16)),
-    _innocent("id_amzn_trace_id", "X-Amzn-Trace-Id: Root=1-6828a1b3-<<1>>;Parent=<<2>>;Sampled=1", _hex(24), _hex(16)),
+    _innocent(
+        "id_amzn_trace_id",
+        "X-Amzn-Trace-Id: Root=1-6828a1b3-<<1>>;Parent=<<2>>;Sampled=1",
+        _hex(24),
+        _hex(16),
+    ),
     _innocent("id_baggage", "baggage: rollout.id=17,attempt=2,env=math"),
     _innocent(
         "id_chatcmpl",
@@ -2683,8 +3510,14 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
         _b62(29),
     ),
     _innocent("id_chatcmpl_alone", "request chatcmpl-<<1>> aborted", _b62(29)),
-    _innocent("id_chatcmpl_vllm", "INFO Received request chatcmpl-<<1>>: max_tokens=4096, temperature=1.0", _hex(32)),
-    _innocent("id_chatcmpl_tool", '{"tool_call_id": "chatcmpl-tool-<<1>>", "role": "tool"}', _hex(32)),
+    _innocent(
+        "id_chatcmpl_vllm",
+        "INFO Received request chatcmpl-<<1>>: max_tokens=4096, temperature=1.0",
+        _hex(32),
+    ),
+    _innocent(
+        "id_chatcmpl_tool", '{"tool_call_id": "chatcmpl-tool-<<1>>", "role": "tool"}', _hex(32)
+    ),
     _innocent("id_cmpl", '{"id": "cmpl-<<1>>", "object": "text_completion"}', _b62(29)),
     _innocent("id_call", "No tool output found for function call call_<<1>>.", _b62(24)),
     _innocent("id_resp", "Previous response with id 'resp_<<1>>' not found.", _hex(48)),
@@ -2695,22 +3528,42 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
         _hex(48),
         _hex(48),
     ),
-    _innocent("id_anthropic_message", '{"id": "msg_01<<1>>", "type": "message", "role": "assistant"}', _b62(22)),
-    _innocent("id_anthropic_tool_use", "tool_use ids were found without tool_result blocks: toolu_01<<1>>", _b62(22)),
+    _innocent(
+        "id_anthropic_message",
+        '{"id": "msg_01<<1>>", "type": "message", "role": "assistant"}',
+        _b62(22),
+    ),
+    _innocent(
+        "id_anthropic_tool_use",
+        "tool_use ids were found without tool_result blocks: toolu_01<<1>>",
+        _b62(22),
+    ),
     _innocent("id_anthropic_request", "'request_id': 'req_011C<<1>>'", _b62(20)),
     _innocent("id_openai_request", "x-request-id: req_<<1>>", _hex(32)),
     _innocent("id_openai_file", "No such File object: file-<<1>>", _b62(24)),
     _innocent("id_openai_batch", "Batch(id='batch_<<1>>', status='failed')", _hex(32)),
-    _innocent("id_openai_assistants", "thread_<<1>> run_<<2>> asst_<<3>>", _b62(24), _b62(24), _b62(24)),
-    _innocent("id_openai_fingerprint", "system_fingerprint='fp_44709d6fcb', service_tier='default'"),
+    _innocent(
+        "id_openai_assistants", "thread_<<1>> run_<<2>> asst_<<3>>", _b62(24), _b62(24), _b62(24)
+    ),
+    _innocent(
+        "id_openai_fingerprint", "system_fingerprint='fp_44709d6fcb', service_tier='default'"
+    ),
     _innocent(
         "id_openai_rate_limit",
         "Rate limit reached for gpt-4o in organization org-<<1>> on tokens per min (TPM): Limit 30000, Used 29500, "
         "Requested 1200. Please try again in 1.4s.",
         _b62(24),
     ),
-    _innocent("id_docker_container", "Error response from daemon: container <<1>> is not running", _hex(64)),
-    _innocent("id_docker_container_short", "CONTAINER ID   IMAGE\n<<1>>   nvcr.io/nvidia/nemo:25.04", _hex(12)),
+    _innocent(
+        "id_docker_container",
+        "Error response from daemon: container <<1>> is not running",
+        _hex(64),
+    ),
+    _innocent(
+        "id_docker_container_short",
+        "CONTAINER ID   IMAGE\n<<1>>   nvcr.io/nvidia/nemo:25.04",
+        _hex(12),
+    ),
     _innocent("id_etag", 'ETag: "<<1>>-12"', _hex(32)),
     _innocent("id_content_md5", "Content-MD5: Q2hlY2sgSW50ZWdyaXR5IQ=="),
     _innocent("id_cf_ray", "cf-ray: 8c1f2a3b4c5d6e7f-SJC\ncf-cache-status: DYNAMIC"),
@@ -2719,40 +3572,75 @@ _IDENTIFIERS: tuple[Innocent, ...] = (
         "ray.exceptions.RayActorError: The actor <<1>> died unexpectedly before finishing this task.",
         _hex(32),
     ),
-    _innocent("id_ray_object", "ray.exceptions.ObjectLostError: Failed to retrieve object <<1>>.", _hex(56)),
+    _innocent(
+        "id_ray_object",
+        "ray.exceptions.ObjectLostError: Failed to retrieve object <<1>>.",
+        _hex(56),
+    ),
     _innocent("id_ray_repr", "Actor(RolloutWorker, <<1>>) ObjectRef(<<2>>)", _hex(32), _hex(56)),
     _innocent(
         "id_ray_worker_log",
         "/tmp/ray/session_2026-05-17_08-03-11_123456_789/logs/worker-<<1>>-01000000-4242.err",
         _hex(56),
     ),
-    _innocent("id_slurm", "slurmstepd: error: *** STEP 1234567.0 ON pool0-01234 CANCELLED AT 2026-05-17T08:03:11 ***"),
-    _innocent("id_slurm_environment", "SLURM_JOB_ID=1234567 SLURM_NODELIST=pool0-[0123-0130] SLURM_PROCID=7"),
+    _innocent(
+        "id_slurm",
+        "slurmstepd: error: *** STEP 1234567.0 ON pool0-01234 CANCELLED AT 2026-05-17T08:03:11 ***",
+    ),
+    _innocent(
+        "id_slurm_environment",
+        "SLURM_JOB_ID=1234567 SLURM_NODELIST=pool0-[0123-0130] SLURM_PROCID=7",
+    ),
     _innocent("id_gpu_uuid", "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-<<1>>)", _uuid),
     _innocent("id_mig_uuid", "MIG 1g.10gb Device 0: (UUID: MIG-<<1>>)", _uuid),
     _innocent("id_wandb_run", "wandb: View run at https://wandb.ai/team/gym/runs/3k9x2b7q"),
-    _innocent("id_pod", "pod/nemo-gym-judge-7d9f8b6c5d-x2k4p evicted: The node was low on resource: memory."),
+    _innocent(
+        "id_pod",
+        "pod/nemo-gym-judge-7d9f8b6c5d-x2k4p evicted: The node was low on resource: memory.",
+    ),
     _innocent(
         "id_pod_like_key_prefix",
         "pod/task-runner-6c8f9d7b5-zq4xw and pod/disk-cache-warmer-5f6b7c8d9-abc12 are Running",
     ),
     _innocent("id_k8s_uid", 'uid: <<1>>\nresourceVersion: "481516"\ngeneration: 2\n', _uuid),
     _innocent(
-        "id_arn_role", "arn:aws:iam::123456789012:role/gym-rollout-worker is not authorized to perform: s3:PutObject"
+        "id_arn_role",
+        "arn:aws:iam::123456789012:role/gym-rollout-worker is not authorized to perform: s3:PutObject",
     ),
-    _innocent("id_arn_secret_name", "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/gym/db-a1B2c3"),
+    _innocent(
+        "id_arn_secret_name",
+        "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/gym/db-a1B2c3",
+    ),
     _innocent(
         "id_huggingface_snapshot",
         "/home/gym/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/<<1>>/config.json",
         _hex(40),
     ),
-    _innocent("id_huggingface_blob", "/home/gym/.cache/huggingface/hub/models--Qwen--Qwen3-8B/blobs/<<1>>", _hex(64)),
-    _innocent("id_torch_compile_cache", "/tmp/torchinductor_root/ab/cab<<1>>.py", _of(_LOWER + "234567", 48)),
-    _innocent("id_triton_cache", "/home/gym/.triton/cache/<<1>>/fused_moe_kernel.cubin", _of(_UPPER + "234567", 52)),
+    _innocent(
+        "id_huggingface_blob",
+        "/home/gym/.cache/huggingface/hub/models--Qwen--Qwen3-8B/blobs/<<1>>",
+        _hex(64),
+    ),
+    _innocent(
+        "id_torch_compile_cache",
+        "/tmp/torchinductor_root/ab/cab<<1>>.py",
+        _of(_LOWER + "234567", 48),
+    ),
+    _innocent(
+        "id_triton_cache",
+        "/home/gym/.triton/cache/<<1>>/fused_moe_kernel.cubin",
+        _of(_UPPER + "234567", 52),
+    ),
     _innocent("id_machine_id", "/var/log/journal/<<1>>/system.journal", _hex(32)),
-    _innocent("id_memory_address", "<gym.judge.Judge object at 0x7f3c5c1d2b10> <function run at 0x7f3c5c1d2c10>"),
+    _innocent(
+        "id_memory_address",
+        "<gym.judge.Judge object at 0x7f3c5c1d2b10> <function run at 0x7f3c5c1d2c10>",
+    ),
     _innocent("id_hex_number", "mask=0xDEADBEEFCAFEBABE0123456789ABCDEF flags=0xff"),
-    _innocent("id_fingerprint_colons", "SHA1 Fingerprint=3A:9F:0C:11:7E:62:8B:D4:55:A0:99:1C:2D:7F:E8:04:61:BB:C3:7A"),
+    _innocent(
+        "id_fingerprint_colons",
+        "SHA1 Fingerprint=3A:9F:0C:11:7E:62:8B:D4:55:A0:99:1C:2D:7F:E8:04:61:BB:C3:7A",
+    ),
     _innocent("id_mac_address", "ether 02:42:ac:11:00:02  txqueuelen 0  (Ethernet)"),
 )
 
@@ -2793,7 +3681,8 @@ _TRACEBACKS: tuple[Innocent, ...] = (
         "TypeError: AsyncOpenAI.__init__() got an unexpected keyword argument 'proxies'\n",
     ),
     _innocent(
-        "traceback_attributes", "    api_key=self.config.api_key, token=self._token, password=settings.db.password,\n"
+        "traceback_attributes",
+        "    api_key=self.config.api_key, token=self._token, password=settings.db.password,\n",
     ),
     _innocent(
         "traceback_getenv",
@@ -2804,10 +3693,16 @@ _TRACEBACKS: tuple[Innocent, ...] = (
         '    api_key = os.environ.get("OPENAI_API_KEY")\n    password = os.getenv("DB_PASSWORD", "")\n',
     ),
     _innocent(
-        "traceback_f_string_header", '    headers = {"Authorization": f"Bearer {self.token}", "Accept": "*/*"}\n'
+        "traceback_f_string_header",
+        '    headers = {"Authorization": f"Bearer {self.token}", "Accept": "*/*"}\n',
     ),
-    _innocent("traceback_header_concatenation", '    headers["Authorization"] = "Bearer " + token\n'),
-    _innocent("traceback_header_format", "    request.headers['Authorization'] = 'Basic {}'.format(encoded)\n"),
+    _innocent(
+        "traceback_header_concatenation", '    headers["Authorization"] = "Bearer " + token\n'
+    ),
+    _innocent(
+        "traceback_header_format",
+        "    request.headers['Authorization'] = 'Basic {}'.format(encoded)\n",
+    ),
     _innocent("traceback_url_f_string", '    url = f"https://{user}:{password}@{host}/repo.git"\n'),
     _innocent("traceback_getpass", '    password = getpass.getpass("Password: ")\n'),
     _innocent(
@@ -2815,27 +3710,44 @@ _TRACEBACKS: tuple[Innocent, ...] = (
         "    if password != expected_password or token is None:\n        raise ValueError('mismatch')\n",
     ),
     _innocent("traceback_hmac", "    secret = hmac.new(key, body, hashlib.sha256).hexdigest()\n"),
-    _innocent("traceback_secret_str", "    password: SecretStr = Field(default=None, repr=False)\n"),
-    _innocent("traceback_depends", "async def me(token: Annotated[str, Depends(oauth2_scheme)]) -> User:\n"),
-    _innocent("traceback_tokens_index", "    token = tokens[i]\n    next_token = logits.argmax(dim=-1)\n"),
+    _innocent(
+        "traceback_secret_str", "    password: SecretStr = Field(default=None, repr=False)\n"
+    ),
+    _innocent(
+        "traceback_depends",
+        "async def me(token: Annotated[str, Depends(oauth2_scheme)]) -> User:\n",
+    ),
+    _innocent(
+        "traceback_tokens_index", "    token = tokens[i]\n    next_token = logits.argmax(dim=-1)\n"
+    ),
     _innocent(
         "traceback_cookie_get",
         '    cookie = request.cookies.get("session")\n    session = SessionMiddleware(app, secret_key=secret_key)\n',
     ),
-    _innocent("traceback_await_token", "    access_token = await self._fetch_access_token(session)\n"),
+    _innocent(
+        "traceback_await_token", "    access_token = await self._fetch_access_token(session)\n"
+    ),
     _innocent(
         "traceback_none_defaults",
         "connect(host='db.internal', port=5432, user='app', password=None, sslmode='require', token=None)",
     ),
-    _innocent("traceback_empty_values", "{'user': 'app', 'password': '', 'token': None, 'api_key': None}"),
-    _innocent("traceback_json_nulls", '{"password": null, "token": "", "api_key": null, "secret": false}'),
+    _innocent(
+        "traceback_empty_values", "{'user': 'app', 'password': '', 'token': None, 'api_key': None}"
+    ),
+    _innocent(
+        "traceback_json_nulls", '{"password": null, "token": "", "api_key": null, "secret": false}'
+    ),
     _innocent(
         "traceback_lambda_key",
         "    rows = sorted(rows, key=lambda row: row['score'], reverse=True)\n    best = max(rows, key=len)\n",
     ),
-    _innocent("traceback_missing_argument", "TypeError: login() missing 1 required positional argument: 'password'"),
     _innocent(
-        "traceback_unexpected_keyword", "TypeError: Judge.__init__() got an unexpected keyword argument 'api_key'"
+        "traceback_missing_argument",
+        "TypeError: login() missing 1 required positional argument: 'password'",
+    ),
+    _innocent(
+        "traceback_unexpected_keyword",
+        "TypeError: Judge.__init__() got an unexpected keyword argument 'api_key'",
     ),
     _innocent(
         "traceback_attribute_error",
@@ -2854,7 +3766,8 @@ _TRACEBACKS: tuple[Innocent, ...] = (
         "Unclosed client session\nclient_session: <aiohttp.client.ClientSession object at 0x7f3c5c1d2b10>\n",
     ),
     _innocent(
-        "traceback_auth_object", "auth=<requests.auth.HTTPBasicAuth object at 0x7f3c5c1d2b10>, cookies=None, cert=None"
+        "traceback_auth_object",
+        "auth=<requests.auth.HTTPBasicAuth object at 0x7f3c5c1d2b10>, cookies=None, cert=None",
     ),
     _innocent(
         "traceback_task_exception",
@@ -2923,18 +3836,26 @@ _TRACEBACKS: tuple[Innocent, ...] = (
 )
 
 _TOKENS: tuple[Innocent, ...] = (
-    _innocent("token_usage_json", '{"usage": {"prompt_tokens": 123, "completion_tokens": 456, "total_tokens": 579}}'),
+    _innocent(
+        "token_usage_json",
+        '{"usage": {"prompt_tokens": 123, "completion_tokens": 456, "total_tokens": 579}}',
+    ),
     _innocent(
         "token_usage_repr",
         "CompletionUsage(completion_tokens=456, prompt_tokens=123, total_tokens=579, prompt_tokens_details=None)",
     ),
     _innocent(
-        "token_usage_details", '"output_tokens_details": {"reasoning_tokens": 0, "accepted_prediction_tokens": 12}'
+        "token_usage_details",
+        '"output_tokens_details": {"reasoning_tokens": 0, "accepted_prediction_tokens": 12}',
     ),
     _innocent(
-        "token_usage_escaped", _nested({"usage": {"input_tokens": 10, "output_tokens": 20}, "max_tokens": 4096}, 1)
+        "token_usage_escaped",
+        _nested({"usage": {"input_tokens": 10, "output_tokens": 20}, "max_tokens": 4096}, 1),
     ),
-    _innocent("token_max_tokens", "max_tokens=4096, max_completion_tokens=None, max_output_tokens=2048, min_tokens=0"),
+    _innocent(
+        "token_max_tokens",
+        "max_tokens=4096, max_completion_tokens=None, max_output_tokens=2048, min_tokens=0",
+    ),
     _innocent("token_count", "token_count: 12\ntokens: 4096\nnum_tokens: 7\n"),
     _innocent("token_word_count", "token 4 of 128, tokens/s=91.3, tokens_per_second=91.3"),
     _innocent(
@@ -2964,7 +3885,10 @@ _TOKENS: tuple[Innocent, ...] = (
         "token_eos_repr",
         "eos_token='</s>', bos_token='<s>', pad_token_id=2, add_special_tokens=False, skip_special_tokens=True",
     ),
-    _innocent("token_pad_warning", "Setting `pad_token_id` to `eos_token_id`:151643 for open-end generation."),
+    _innocent(
+        "token_pad_warning",
+        "Setting `pad_token_id` to `eos_token_id`:151643 for open-end generation.",
+    ),
     _innocent(
         "token_too_long_warning",
         "Token indices sequence length is longer than the specified maximum sequence length for this model (5012 "
@@ -2989,14 +3913,18 @@ _TOKENS: tuple[Innocent, ...] = (
         "<|im_start|>assistant\n",
     ),
     _innocent("token_json_unexpected", "SyntaxError: Unexpected token < in JSON at position 0"),
-    _innocent("token_json_unexpected_quoted", 'Unexpected token \'}\', ..."a": 1,}" is not valid JSON'),
+    _innocent(
+        "token_json_unexpected_quoted", 'Unexpected token \'}\', ..."a": 1,}" is not valid JSON'
+    ),
     _innocent("token_expected_identifier", "invalid token: expected identifier"),
     _innocent(
         "token_yaml_scanner",
         "yaml.scanner.ScannerError: while scanning for the next token\n"
         "found character '\\t' that cannot start any token",
     ),
-    _innocent("token_python_tokenize", "tokenize.TokenError: ('EOF in multi-line statement', (12, 0))"),
+    _innocent(
+        "token_python_tokenize", "tokenize.TokenError: ('EOF in multi-line statement', (12, 0))"
+    ),
     _innocent(
         "token_python_token_repr",
         "TokenInfo(type=1 (NAME), string='password', start=(1, 0), end=(1, 8), line='password()\\n')",
@@ -3020,7 +3948,10 @@ _TOKENS: tuple[Innocent, ...] = (
         "token_www_authenticate",
         'WWW-Authenticate: Bearer realm="judge", error="invalid_token", error_description="The access token expired"',
     ),
-    _innocent("token_www_authenticate_basic", 'WWW-Authenticate: Basic realm="Restricted", charset="UTF-8"'),
+    _innocent(
+        "token_www_authenticate_basic",
+        'WWW-Authenticate: Basic realm="Restricted", charset="UTF-8"',
+    ),
     _innocent("token_type", '{"token_type": "bearer", "expires_in": 3600, "scope": "read write"}'),
     _innocent("token_csrf_missing", "403 Forbidden: CSRF token missing or incorrect."),
     _innocent("token_csrf_flask", "The CSRF session token is missing."),
@@ -3042,9 +3973,15 @@ _TOKENS: tuple[Innocent, ...] = (
         "logging in "
         "with `hf auth login` or by passing `token=<your_token>`",
     ),
-    _innocent("token_boolean_option", "use_auth_token=True, token=False, trust_remote_code=True, has_password=False"),
+    _innocent(
+        "token_boolean_option",
+        "use_auth_token=True, token=False, trust_remote_code=True, has_password=False",
+    ),
     _innocent("token_bucket", "token bucket: capacity=100 refill=10/s"),
-    _innocent("token_cancellation", "cancellation_token=None, continuation_token=None, next_page_token=None"),
+    _innocent(
+        "token_cancellation",
+        "cancellation_token=None, continuation_token=None, next_page_token=None",
+    ),
     _innocent("token_prng_key", "key=Array([0, 42], dtype=uint32), PRNGKey(0)"),
     _innocent(
         "token_attention_key",
@@ -3056,10 +3993,16 @@ _WORDS: tuple[Innocent, ...] = (
     _innocent("words_basic_understanding", "Basic understanding of linear algebra is required."),
     _innocent("words_basic_long_word", "Basic internationalization support is missing."),
     _innocent("words_basic_instrumentation", "Basic Instrumentation failed for module judge"),
-    _innocent("words_basic_auth_disabled", "Basic authentication is disabled; use Bearer authentication instead."),
+    _innocent(
+        "words_basic_auth_disabled",
+        "Basic authentication is disabled; use Bearer authentication instead.",
+    ),
     _innocent("words_bearer_of_bad_news", "The bearer of bad news: your rollout failed."),
     _innocent("words_bearer_missing", "Bearer token missing"),
-    _innocent("words_bearer_bonds", "A bearer instrument belongs to whoever holds it; bearer securities are rare."),
+    _innocent(
+        "words_bearer_bonds",
+        "A bearer instrument belongs to whoever holds it; bearer securities are rare.",
+    ),
     _innocent("words_authorization_failed", "Authorization failed for user bob"),
     _innocent("words_authorization_missing", "Missing Authorization header"),
     _innocent("words_password_incorrect", "the password is incorrect"),
@@ -3072,13 +4015,19 @@ _WORDS: tuple[Innocent, ...] = (
     _innocent("words_password_prompt", "Password for 'https://git.example.com': "),
     _innocent("words_passphrase_prompt", "Enter passphrase for key '/home/bob/.ssh/id_ed25519': "),
     _innocent("words_ssh_denied", "git@github.com: Permission denied (publickey,password)."),
-    _innocent("words_mysql_denied", "Access denied for user 'root'@'172.17.0.1' (using password: YES)"),
-    _innocent("words_postgres_denied", 'FATAL:  password authentication failed for user "postgres"'),
+    _innocent(
+        "words_mysql_denied", "Access denied for user 'root'@'172.17.0.1' (using password: YES)"
+    ),
+    _innocent(
+        "words_postgres_denied", 'FATAL:  password authentication failed for user "postgres"'
+    ),
     _innocent(
         "words_postgres_no_password",
         'connection to server at "127.0.0.1", port 5432 failed: fe_sendauth: no password supplied',
     ),
-    _innocent("words_redis_wrongpass", "WRONGPASS invalid username-password pair or user is disabled."),
+    _innocent(
+        "words_redis_wrongpass", "WRONGPASS invalid username-password pair or user is disabled."
+    ),
     _innocent("words_redis_noauth", "NOAUTH Authentication required."),
     _innocent(
         "words_git_no_password",
@@ -3100,37 +4049,60 @@ _WORDS: tuple[Innocent, ...] = (
         '"required": ["password"]}',
     ),
     _innocent("words_secret_santa", "secret santa is on 20 December"),
-    _innocent("words_secret_is_patience", "The secret to good bread is patience; there is no secret ingredient."),
-    _innocent("words_secret_not_found", 'Error from server (NotFound): secrets "regcred" not found'),
+    _innocent(
+        "words_secret_is_patience",
+        "The secret to good bread is patience; there is no secret ingredient.",
+    ),
+    _innocent(
+        "words_secret_not_found", 'Error from server (NotFound): secrets "regcred" not found'
+    ),
     _innocent(
         "words_secrets_manager",
         "An error occurred (ResourceNotFoundException) when calling the GetSecretValue operation: Secrets "
         "Manager can't find "
         "the specified secret.",
     ),
-    _innocent("words_key_idea", "Here's the key: practise every day. A key insight, a key frame and a key signature."),
+    _innocent(
+        "words_key_idea",
+        "Here's the key: practise every day. A key insight, a key frame and a key signature.",
+    ),
     _innocent("words_cookie_recipe", "Cookie recipe: 200 g flour, 100 g butter, 1 egg."),
-    _innocent("words_cookie_missing", "Set-Cookie header missing from the response of /seed_session"),
+    _innocent(
+        "words_cookie_missing", "Set-Cookie header missing from the response of /seed_session"
+    ),
     _innocent("words_session_expired", "Session expired; please log in again."),
     _innocent("words_credentials", "NoCredentialsError: Unable to locate credentials"),
     _innocent("words_invalid_credentials", "Invalid username or password. 2 attempts left."),
-    _innocent("words_signature", "Signature verification failed: the digest does not match the expected value."),
+    _innocent(
+        "words_signature",
+        "Signature verification failed: the digest does not match the expected value.",
+    ),
     _innocent("words_pass_at_k", "pass@1=0.43 pass@8: 0.71 pass_rate: 0.83 passed: 12 failed: 3"),
     _innocent("words_bypass_compass", "bypass=true compass=north passage=3 passenger: Bob"),
     _innocent("words_keyboard_monkey", "keyboard=us monkey: george turkey=roast hockey: 3-2"),
-    _innocent("words_author_authority", "author: Jane Doe\nauthority: model:8000\nauthored_by: bob\n"),
     _innocent(
-        "words_database_keys", "primary_key: id\nforeign_key: rollout_id\nsort_key: created_at\npartition_key: day\n"
+        "words_author_authority", "author: Jane Doe\nauthority: model:8000\nauthored_by: bob\n"
+    ),
+    _innocent(
+        "words_database_keys",
+        "primary_key: id\nforeign_key: rollout_id\nsort_key: created_at\npartition_key: day\n",
     ),
     _innocent(
         "words_argparse_usage",
         "usage: run.py [-h] [--api-key API_KEY] [--token TOKEN] [--password PASSWORD] [--max-tokens N]",
     ),
-    _innocent("words_argparse_required", "run.py: error: the following arguments are required: --api-key, --password"),
     _innocent(
-        "words_locale_sk", "lang=sk-SK fallback=cs-CZ; risk-adjusted, disk-backed, desk-lamp-replacement-order-12345"
+        "words_argparse_required",
+        "run.py: error: the following arguments are required: --api-key, --password",
     ),
-    _innocent("words_hf_names", "hf_hub_download() retried; set hf_transfer=1 or hf_xet_high_performance=1"),
+    _innocent(
+        "words_locale_sk",
+        "lang=sk-SK fallback=cs-CZ; risk-adjusted, disk-backed, desk-lamp-replacement-order-12345",
+    ),
+    _innocent(
+        "words_hf_names",
+        "hf_hub_download() retried; set hf_transfer=1 or hf_xet_high_performance=1",
+    ),
     _innocent("words_npm_names", "npm_config_cafile=/etc/ssl/ca.pem npm_lifecycle_event=test"),
 )
 
@@ -3170,7 +4142,10 @@ _OUTPUT: tuple[Innocent, ...] = (
         "output_javascript_code",
         "const token = tokens[i++]; if (token.type === 'NUMBER') return { type: 'Literal', value: +token.value };",
     ),
-    _innocent("output_bash_code", "for f in *.jsonl; do jq -r .reward \"$f\" | awk '{s+=$1} END {print s/NR}'; done"),
+    _innocent(
+        "output_bash_code",
+        "for f in *.jsonl; do jq -r .reward \"$f\" | awk '{s+=$1} END {print s/NR}'; done",
+    ),
     _innocent(
         "output_password_tutorial",
         'password = input("Enter your password: ")\nif len(password) < 8:\n'
@@ -3190,12 +4165,16 @@ _OUTPUT: tuple[Innocent, ...] = (
         "output_chinese",
         "根据题意\uff0c设小明有x个苹果\uff0c则小红有2x个苹果。由题意得x+2x=36\uff0c解得x=12。所以答案是12。",
     ),
-    _innocent("output_japanese", "パスワードが正しくありません。もう一度お試しください。トークン数の上限は4096です。"),
+    _innocent(
+        "output_japanese",
+        "パスワードが正しくありません。もう一度お試しください。トークン数の上限は4096です。",
+    ),
     _innocent("output_korean", "비밀번호가 올바르지 않습니다. 토큰 한도를 초과했습니다."),
     _innocent("output_arabic", "كلمة المرور غير صحيحة. عدد الرموز هو 4096 والحد الأقصى 8192."),
     _innocent("output_emoji", "✅ 12 passed, ❌ 3 failed 🚀🚀🚀 👩‍👩‍👧‍👦 reward=0.8 🎉"),
     _innocent(
-        "output_accents", "Die Geheimzahl darf nicht leer sein. Le mot de passe est erroné. ¿Dónde está la biblioteca?"
+        "output_accents",
+        "Die Geheimzahl darf nicht leer sein. Le mot de passe est erroné. ¿Dónde está la biblioteca?",
     ),
     _innocent(
         "output_tool_call",
@@ -3216,22 +4195,32 @@ _OUTPUT: tuple[Innocent, ...] = (
         "8286253697920827223758251185210916864000000000000000000000000",
     ),
     _innocent(
-        "output_binary", "01001000 01100101 01101100 01101100 01101111 101010101010101010101010101010101010101010101010"
+        "output_binary",
+        "01001000 01100101 01101100 01101100 01101111 101010101010101010101010101010101010101010101010",
     ),
-    _innocent("output_dna", ">seq1\nATGGCCATTGTAATGGGCCGCTGAAAGGGTGCCCGATAGATGGCCATTGTAATGGGCCGCTGAAAGGGTGCCCGATAG"),
+    _innocent(
+        "output_dna",
+        ">seq1\nATGGCCATTGTAATGGGCCGCTGAAAGGGTGCCCGATAGATGGCCATTGTAATGGGCCGCTGAAAGGGTGCCCGATAG",
+    ),
     _innocent(
         "output_protein",
         "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQTLGQHDFSAGEGLYTHMKALR",
     ),
-    _innocent("output_smiles", "Aspirin is CC(=O)OC1=CC=CC=C1C(=O)O and caffeine is CN1C=NC2=C1C(=O)N(C(=O)N2C)C."),
     _innocent(
-        "output_chess", "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1"
+        "output_smiles",
+        "Aspirin is CC(=O)OC1=CC=CC=C1C(=O)O and caffeine is CN1C=NC2=C1C(=O)N(C(=O)N2C)C.",
+    ),
+    _innocent(
+        "output_chess",
+        "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1",
     ),
     _innocent(
         "output_caesar_cipher",
         "Decode: Wkh txlfn eurzq ira mxpsv ryhu wkh odcb grj. Answer: The quick brown fox jumps over the lazy dog.",
     ),
-    _innocent("output_repetition", "hahahahahahahahahahahahahahahahahahahahahahahahahahahahahahahaha"),
+    _innocent(
+        "output_repetition", "hahahahahahahahahahahahahahahahahahahahahahahahahahahahahahahaha"
+    ),
     _innocent(
         "output_no_spaces",
         "Antidisestablishmentarianism Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesell"
@@ -3254,9 +4243,13 @@ _OUTPUT: tuple[Innocent, ...] = (
         "╰──────────┴────────╯",
     ),
     _innocent(
-        "output_progress_bar", "Collecting rollouts:  43%|████▎     | 430/1000 [02:11<02:54,  3.27it/s, reward=0.41]"
+        "output_progress_bar",
+        "Collecting rollouts:  43%|████▎     | 430/1000 [02:11<02:54,  3.27it/s, reward=0.41]",
     ),
-    _innocent("output_ansi", "\x1b[32mINFO\x1b[0m \x1b[1mrollout 17\x1b[0m finished in \x1b[36m1.25s\x1b[0m"),
+    _innocent(
+        "output_ansi",
+        "\x1b[32mINFO\x1b[0m \x1b[1mrollout 17\x1b[0m finished in \x1b[36m1.25s\x1b[0m",
+    ),
     _innocent("output_data_url_png", "data:image/png;base64,<<1>>", _png),
     _innocent(
         "output_data_url_png_json",
@@ -3266,7 +4259,11 @@ _OUTPUT: tuple[Innocent, ...] = (
     _innocent("output_data_url_jpeg", '<img src="data:image/jpeg;base64,<<1>>" alt="plot">', _JPEG),
     _innocent("output_data_url_gif", "![x](data:image/gif;base64,<<1>>)", _GIF),
     _innocent("output_data_url_pdf", "data:application/pdf;base64,<<1>>", _PDF),
-    _innocent("output_data_url_audio", "{'input_audio': 'data:audio/wav;base64,<<1>>', 'format': 'wav'}", _WAV),
+    _innocent(
+        "output_data_url_audio",
+        "{'input_audio': 'data:audio/wav;base64,<<1>>', 'format': 'wav'}",
+        _WAV,
+    ),
     _innocent("output_bare_png", '{"image": "<<1>>", "mime": "image/png"}', _png),
     _innocent("output_bare_png_alone", "<<1>>", _png),
     _innocent("output_bare_jpeg", "frame 7: <<1>>", _JPEG),
@@ -3276,15 +4273,22 @@ _OUTPUT: tuple[Innocent, ...] = (
         "00000000  7f 45 4c 46 02 01 01 00  00 00 00 00 00 00 00 00  |.ELF............|\n"
         "00000010  03 00 3e 00 01 00 00 00  40 10 00 00 00 00 00 00  |..>.....@.......|\n",
     ),
-    _innocent("output_xxd", "00000000: 8950 4e47 0d0a 1a0a 0000 000d 4948 4452  .PNG........IHDR\n"),
-    _innocent("output_bytes_repr", r"b'\x00\x01\x02\xff\xfe\x80PNG\r\n\x1a\n' could not be decoded"),
+    _innocent(
+        "output_xxd", "00000000: 8950 4e47 0d0a 1a0a 0000 000d 4948 4452  .PNG........IHDR\n"
+    ),
+    _innocent(
+        "output_bytes_repr", r"b'\x00\x01\x02\xff\xfe\x80PNG\r\n\x1a\n' could not be decoded"
+    ),
     _innocent(
         "output_tensor",
         "tensor([[ 0.0312, -1.4523,  2.7181],\n"
         "        [ 3.1416, -0.5772,  1.6180]], device='cuda:0', dtype=torch.bfloat16,\n"
         "       grad_fn=<MulBackward0>)",
     ),
-    _innocent("output_numpy", "array([0.1, 0.2, nan], dtype=float32), shape=(3,), mean=1.4999999999999998e-01"),
+    _innocent(
+        "output_numpy",
+        "array([0.1, 0.2, nan], dtype=float32), shape=(3,), mean=1.4999999999999998e-01",
+    ),
 )
 
 _PLACES_AND_NAMES: tuple[Innocent, ...] = (
@@ -3293,9 +4297,13 @@ _PLACES_AND_NAMES: tuple[Innocent, ...] = (
         "/lustre/fsw/portfolios/llmservice/users/bob/experiments/2026_05_17_grpo_math_v12/rollouts/step_000120/"
         "part-00007.jsonl.zst",
     ),
-    _innocent("path_site_packages", "/opt/nemo_rl_venv/lib/python3.12/site-packages/vllm/v1/engine/async_llm.py:412"),
     _innocent(
-        "path_windows", r"C:\Users\bob\AppData\Local\Programs\Python\Python312\Lib\site-packages\aiohttp\client.py"
+        "path_site_packages",
+        "/opt/nemo_rl_venv/lib/python3.12/site-packages/vllm/v1/engine/async_llm.py:412",
+    ),
+    _innocent(
+        "path_windows",
+        r"C:\Users\bob\AppData\Local\Programs\Python\Python312\Lib\site-packages\aiohttp\client.py",
     ),
     _innocent(
         "path_nested_camel_case",
@@ -3303,19 +4311,47 @@ _PLACES_AND_NAMES: tuple[Innocent, ...] = (
         "JwtTokenValidatorFactory2.java",
     ),
     _innocent(
-        "path_secrets_mount", "FileNotFoundError: [Errno 2] No such file or directory: '/run/secrets/db_password'"
+        "path_secrets_mount",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/run/secrets/db_password'",
     ),
-    _innocent("path_token_file", "/var/run/secrets/kubernetes.io/serviceaccount/token: permission denied"),
-    _innocent("path_ssh_key_file", "Identity file /home/bob/.ssh/id_rsa not accessible: No such file or directory."),
-    _innocent("path_s3_uri", "s3://gym-rollouts-prod/runs/2026-05-17/part-00000-<<1>>-c000.snappy.parquet", _uuid),
-    _innocent("path_gs_uri", "gs://gym-rollouts/checkpoints/step_1200/model-00003-of-00008.safetensors"),
-    _innocent("path_wheel", "flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-manylinux_2_24_x86_64.whl"),
-    _innocent("path_conda_build", "pytorch-2.5.1-cuda126_generic_py312_h4459643_200 numpy-2.1.3-py312h58c1407_0"),
-    _innocent("path_shared_library", "libcudnn_engines_precompiled.so.9.10.2: cannot open shared object file"),
-    _innocent("url_port_and_query", "http://judge.internal:8000/v1/models?limit=20&order=desc&after=gpt-4o"),
+    _innocent(
+        "path_token_file", "/var/run/secrets/kubernetes.io/serviceaccount/token: permission denied"
+    ),
+    _innocent(
+        "path_ssh_key_file",
+        "Identity file /home/bob/.ssh/id_rsa not accessible: No such file or directory.",
+    ),
+    _innocent(
+        "path_s3_uri",
+        "s3://gym-rollouts-prod/runs/2026-05-17/part-00000-<<1>>-c000.snappy.parquet",
+        _uuid,
+    ),
+    _innocent(
+        "path_gs_uri", "gs://gym-rollouts/checkpoints/step_1200/model-00003-of-00008.safetensors"
+    ),
+    _innocent(
+        "path_wheel",
+        "flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-manylinux_2_24_x86_64.whl",
+    ),
+    _innocent(
+        "path_conda_build",
+        "pytorch-2.5.1-cuda126_generic_py312_h4459643_200 numpy-2.1.3-py312h58c1407_0",
+    ),
+    _innocent(
+        "path_shared_library",
+        "libcudnn_engines_precompiled.so.9.10.2: cannot open shared object file",
+    ),
+    _innocent(
+        "url_port_and_query",
+        "http://judge.internal:8000/v1/models?limit=20&order=desc&after=gpt-4o",
+    ),
     _innocent("url_at_in_path", "GET http://host:8080/users/@me returned 404"),
-    _innocent("url_at_in_path_medium", "https://medium.com/@jane.doe/how-we-train-agents-3f2a9bc01d4e"),
-    _innocent("url_at_version", "https://unpkg.com/react-dom@18.2.0/umd/react-dom.production.min.js"),
+    _innocent(
+        "url_at_in_path_medium", "https://medium.com/@jane.doe/how-we-train-agents-3f2a9bc01d4e"
+    ),
+    _innocent(
+        "url_at_version", "https://unpkg.com/react-dom@18.2.0/umd/react-dom.production.min.js"
+    ),
     _innocent("url_maps_at", "https://www.google.com/maps/@48.8583701,2.2922926,17z"),
     _innocent("url_port_then_at_in_query", "http://judge:8000/find?email=bob@example.com&page=2"),
     _innocent("url_ipv6", "Uvicorn running on http://[::1]:9001 (Press CTRL+C to quit)"),
@@ -3329,53 +4365,76 @@ _PLACES_AND_NAMES: tuple[Innocent, ...] = (
         "https://a.example.com/q?text=%E4%BD%A0%E5%A5%BD%20world%21&range=%5B1%2C%202%5D&file=a%2Fb%2Fc.txt",
     ),
     _innocent(
-        "url_docs_with_anchor", "see https://docs.example.com/authentication/api-keys#create-an-api-key for help"
+        "url_docs_with_anchor",
+        "see https://docs.example.com/authentication/api-keys#create-an-api-key for help",
     ),
     _innocent("url_openai_endpoint", 'POST https://api.openai.com/v1/responses "HTTP/1.1 200 OK"'),
     _innocent(
-        "url_database_without_password", "redis://localhost:6379/0 mongodb://localhost:27017/gym sqlite:////data/gym.db"
+        "url_database_without_password",
+        "redis://localhost:6379/0 mongodb://localhost:27017/gym sqlite:////data/gym.db",
     ),
     _innocent(
         "url_password_reset_path",
         "POST /accounts/password/reset/ 404, POST /oauth/token 400, GET /.well-known/jwks.json 200",
     ),
     _innocent("url_youtube", "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=42s"),
-    _innocent("url_arxiv", "https://arxiv.org/abs/2402.03300v3 (GRPO), doi:10.48550/arXiv.2402.03300"),
     _innocent(
-        "url_huggingface_resolve", "https://huggingface.co/Qwen/Qwen3-8B/resolve/main/model-00001-of-00005.safetensors"
+        "url_arxiv", "https://arxiv.org/abs/2402.03300v3 (GRPO), doi:10.48550/arXiv.2402.03300"
     ),
-    _innocent("name_email", "Contact jane.doe+gym@example.co.uk or <bob@example.com> (mailto:ops@example.com)"),
+    _innocent(
+        "url_huggingface_resolve",
+        "https://huggingface.co/Qwen/Qwen3-8B/resolve/main/model-00001-of-00005.safetensors",
+    ),
+    _innocent(
+        "name_email",
+        "Contact jane.doe+gym@example.co.uk or <bob@example.com> (mailto:ops@example.com)",
+    ),
     _innocent("name_git_ssh", "git@github.com:org/repo.git"),
     _innocent("name_git_ssh_url", "ssh://git@github.com:22/org/repo.git"),
     _innocent("name_shell_prompt", "bob@node-3:~/gym$ python run.py"),
     _innocent(
-        "name_docker_image", "nvcr.io/nvidia/nemo-rl:v0.4.0-cu12.9-ubuntu24.04 ghcr.io/org/gym-judge:sha-3f2a9bc"
+        "name_docker_image",
+        "nvcr.io/nvidia/nemo-rl:v0.4.0-cu12.9-ubuntu24.04 ghcr.io/org/gym-judge:sha-3f2a9bc",
     ),
     _innocent("name_npm_package", "@opentelemetry/instrumentation-http@0.53.0"),
     _innocent(
-        "name_huggingface_model", "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B nvidia/Llama-3_3-Nemotron-Super-49B-v1_5"
+        "name_huggingface_model",
+        "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B nvidia/Llama-3_3-Nemotron-Super-49B-v1_5",
     ),
     _innocent(
-        "name_models_with_key_prefixes", "perplexity model pplx-70b-chat, xai-org/grok-1, replicate/llama-2-70b-chat"
+        "name_models_with_key_prefixes",
+        "perplexity model pplx-70b-chat, xai-org/grok-1, replicate/llama-2-70b-chat",
     ),
     _innocent(
         "name_snake_case_long",
         "test_rollout_collection_with_256_parallel_requests_and_retry_after_429_from_judge_model_v2",
     ),
-    _innocent("name_camel_case_long", "AuthenticationTokenExpiredExceptionHandlerFactoryBeanPostProcessor2Impl"),
+    _innocent(
+        "name_camel_case_long",
+        "AuthenticationTokenExpiredExceptionHandlerFactoryBeanPostProcessor2Impl",
+    ),
     _innocent("name_camel_case_alone", "MultiHeadLatentAttentionBackendForSm90WithFp8KvCache128"),
     _innocent("name_camel_case_lower", "getAllRolloutsWithVerifierScoresGroupedByEnvironmentV2"),
-    _innocent("name_java_class", "org.apache.hadoop.mapreduce.lib.input.CombineFileInputFormat$OneBlockInfo2"),
+    _innocent(
+        "name_java_class",
+        "org.apache.hadoop.mapreduce.lib.input.CombineFileInputFormat$OneBlockInfo2",
+    ),
     _innocent(
         "name_constants",
         "CUDA_ERROR_ILLEGAL_ADDRESS CUBLAS_STATUS_EXECUTION_FAILED NCCL_ASYNC_ERROR_HANDLING_TIMEOUT_2",
     ),
-    _innocent("name_kebab_case_long", "nemo-gym-math-with-judge-resources-server-2-west-europe-staging-canary-01"),
+    _innocent(
+        "name_kebab_case_long",
+        "nemo-gym-math-with-judge-resources-server-2-west-europe-staging-canary-01",
+    ),
     _innocent(
         "name_pytest_node_id",
         "FAILED tests/test_auth.py::TestLogin::test_password_reset[expired-token-400] - assert 400 == 200",
     ),
-    _innocent("name_pytest_parameters", "tests/test_a.py::test_b[True-None-int8-1e-05-<lambda>] PASSED [ 43%]"),
+    _innocent(
+        "name_pytest_parameters",
+        "tests/test_a.py::test_b[True-None-int8-1e-05-<lambda>] PASSED [ 43%]",
+    ),
     _innocent("name_jupyter_kernel", "kernel-<<1>>.json", _uuid),
 )
 
@@ -3385,7 +4444,9 @@ _MACHINES: tuple[Innocent, ...] = (
         "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: 42\r\n"
         "Date: Sun, 17 May 2026 08:03:11 GMT\r\n\r\n",
     ),
-    _innocent("log_uvicorn", 'INFO:     10.0.0.7:51432 - "POST /verify HTTP/1.1" 422 Unprocessable Entity'),
+    _innocent(
+        "log_uvicorn", 'INFO:     10.0.0.7:51432 - "POST /verify HTTP/1.1" 422 Unprocessable Entity'
+    ),
     _innocent(
         "log_headers_without_secret",
         "{'Host': 'judge:8000', 'Accept': '*/*', 'User-Agent': 'nemo-gym/0.2', 'Content-Length': '512'}",
@@ -3403,11 +4464,16 @@ _MACHINES: tuple[Innocent, ...] = (
         "10.0.0.7:51432 -> 192.168.178.21:443, fe80::1ff:fe23:4567:890a%eth0, 2001:db8:85a3::8a2e:370:7334",
     ),
     _innocent(
-        "log_versions", "torch==2.8.0+cu129 vllm 0.11.0rc2.dev35+g3f2a9bc01 CPython 3.12.11 glibc 2.39-0ubuntu8.4"
+        "log_versions",
+        "torch==2.8.0+cu129 vllm 0.11.0rc2.dev35+g3f2a9bc01 CPython 3.12.11 glibc 2.39-0ubuntu8.4",
     ),
-    _innocent("log_semver_ranges", '"openai": ">=1.99.0,<3", "aiohttp": "~=3.12", "zod": "^3.22.4 || ^4.0.0-beta.1"'),
     _innocent(
-        "log_numbers", "loss=1.4999999999999998e-05 lr=3.000000e-06 grad_norm=0.8712345678901234 step=1200/100000"
+        "log_semver_ranges",
+        '"openai": ">=1.99.0,<3", "aiohttp": "~=3.12", "zod": "^3.22.4 || ^4.0.0-beta.1"',
+    ),
+    _innocent(
+        "log_numbers",
+        "loss=1.4999999999999998e-05 lr=3.000000e-06 grad_norm=0.8712345678901234 step=1200/100000",
     ),
     _innocent(
         "log_nvidia_smi",
@@ -3429,7 +4495,10 @@ _MACHINES: tuple[Innocent, ...] = (
         "node-3:4242:4343 [3] NCCL INFO comm 0x55d0c8a1b2c0 rank 3 nranks 8 cudaDev 3 nvmlDev 3 busId 5d000 "
         "commId 0x9f3b1c2d4e5f6a7b - Init COMPLETE",
     ),
-    _innocent("log_xid", "NVRM: Xid (PCI:0000:19:00): 79, pid=4242, name=python3, GPU has fallen off the bus."),
+    _innocent(
+        "log_xid",
+        "NVRM: Xid (PCI:0000:19:00): 79, pid=4242, name=python3, GPU has fallen off the bus.",
+    ),
     _innocent(
         "log_vllm_serve",
         "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2 --enable-auto-tool-choice --tool-call-parser hermes "
@@ -3454,9 +4523,13 @@ _MACHINES: tuple[Innocent, ...] = (
         "SELECT id, email, password_hash, token_count FROM users WHERE email = 'bob@example.com' ORDER BY "
         "created_at DESC LIMIT 10",
     ),
-    _innocent("log_sql_parameters", "[SQL: UPDATE users SET password = %(password)s, token = $2 WHERE id = ?]"),
     _innocent(
-        "log_sql_ddl", "CREATE TABLE users (id BIGINT PRIMARY KEY, password VARCHAR(255) NOT NULL, api_key TEXT UNIQUE)"
+        "log_sql_parameters",
+        "[SQL: UPDATE users SET password = %(password)s, token = $2 WHERE id = ?]",
+    ),
+    _innocent(
+        "log_sql_ddl",
+        "CREATE TABLE users (id BIGINT PRIMARY KEY, password VARCHAR(255) NOT NULL, api_key TEXT UNIQUE)",
     ),
     _innocent(
         "log_gym_failures",
@@ -3472,7 +4545,8 @@ _MACHINES: tuple[Innocent, ...] = (
         '"_rollout_index": 3, "reward": 0.0}',
     ),
     _innocent(
-        "log_gym_verify", "Request to POST http://127.0.0.1:9001/verify failed with status 500: Internal Server Error"
+        "log_gym_verify",
+        "Request to POST http://127.0.0.1:9001/verify failed with status 500: Internal Server Error",
     ),
     _innocent(
         "log_gym_incomplete",
@@ -3484,7 +4558,8 @@ _MACHINES: tuple[Innocent, ...] = (
         "'gen_ai.token.type': 'input'}",
     ),
     _innocent(
-        "log_prometheus", 'gen_ai_client_token_usage_bucket{gen_ai_token_type="output",le="4096.0"} 12 1779004991123'
+        "log_prometheus",
+        'gen_ai_client_token_usage_bucket{gen_ai_token_type="output",le="4096.0"} 12 1779004991123',
     ),
     _innocent(
         "log_protobuf_text",
@@ -3528,7 +4603,8 @@ _MACHINES: tuple[Innocent, ...] = (
         "      - db_password\n",
     ),
     _innocent(
-        "log_oauth_form", "grant_type=client_credentials&scope=read%20write&audience=https%3A%2F%2Fapi.example.com"
+        "log_oauth_form",
+        "grant_type=client_credentials&scope=read%20write&audience=https%3A%2F%2Fapi.example.com",
     ),
     _innocent(
         "log_tls",
@@ -3536,7 +4612,8 @@ _MACHINES: tuple[Innocent, ...] = (
         "local issuer certificate (_ssl.c:1006)",
     ),
     _innocent(
-        "log_tls_cipher", "TLSv1.3 / TLS_AES_256_GCM_SHA384 / X25519MLKEM768 / RSASSA-PSS; ECDHE-RSA-AES256-GCM-SHA384"
+        "log_tls_cipher",
+        "TLSv1.3 / TLS_AES_256_GCM_SHA384 / X25519MLKEM768 / RSASSA-PSS; ECDHE-RSA-AES256-GCM-SHA384",
     ),
     _innocent(
         "log_private_key_words",
@@ -3561,7 +4638,8 @@ _MACHINES: tuple[Innocent, ...] = (
     _innocent("log_whitespace", " \n\t\r\n  "),
     _innocent("log_single_word", "password"),
     _innocent(
-        "log_nested_error_json", _nested({"detail": "judge returned no verdict", "status": 500, "attempt": 2}, 2)
+        "log_nested_error_json",
+        _nested({"detail": "judge returned no verdict", "status": 500, "attempt": 2}, 2),
     ),
     _innocent("log_unterminated_json", '{"detail": "judge returned no verdict", "status": 50'),
 )
@@ -3588,14 +4666,19 @@ _VOCABULARIES: tuple[Innocent, ...] = (
     _innocent("vocabulary_chinese", '{"token": "你好", "logprob": -0.2}'),
     _innocent("vocabulary_str_of_token", "decoded_token=\"x\", token_str='y'"),
     _innocent(
-        "vocabulary_special", "eos_token='<|endoftext|>', pad_token='[PAD]', cls_token='[CLS]', mask_token='[MASK]'"
+        "vocabulary_special",
+        "eos_token='<|endoftext|>', pad_token='[PAD]', cls_token='[CLS]', mask_token='[MASK]'",
     ),
-    _innocent("vocabulary_special_json", '"pad_token": "[PAD]", "unk_token": "[UNK]", "sep_token": "[SEP]"'),
+    _innocent(
+        "vocabulary_special_json",
+        '"pad_token": "[PAD]", "unk_token": "[UNK]", "sep_token": "[SEP]"',
+    ),
     _innocent("vocabulary_pad", "pad_token=! image_token: <image>, think_start_token: <think>"),
     _innocent("vocabulary_stop", 'stop_token = "Observation:" stop_token=END'),
     _innocent("vocabulary_columns", '["token", "logprob"]'),
     _innocent(
-        "vocabulary_columns_tuple", "('token', 'rank') and ['num_token', 'reward'] and df[[\"token\", \"score\"]]"
+        "vocabulary_columns_tuple",
+        "('token', 'rank') and ['num_token', 'reward'] and df[[\"token\", \"score\"]]",
     ),
     _innocent("vocabulary_group_by", "df.groupby(['token', 'rank'])"),
     _innocent("vocabulary_default", 'row.get("token", "unk")'),
@@ -3604,7 +4687,9 @@ _VOCABULARIES: tuple[Innocent, ...] = (
     _innocent("vocabulary_unexpected_colon", "unexpected token: ':' at line 3"),
     _innocent("vocabulary_invalid", "Invalid token: x_1 at pos 4"),
     _innocent("vocabulary_near", "Parse error near token: SELECT2"),
-    _innocent("vocabulary_tag", "<token>the</token> <token>123</token> <next_token>None</next_token>"),
+    _innocent(
+        "vocabulary_tag", "<token>the</token> <token>123</token> <next_token>None</next_token>"
+    ),
     _innocent("unit_milliseconds", "time_per_token=12.3ms time_to_first_token=312ms"),
     _innocent("unit_milliseconds_colon", "time_per_token: 12.3ms"),
     _innocent("unit_seconds", "first token: 0.31s, per token: 4.1e-3"),
@@ -3646,9 +4731,13 @@ _SOURCE_LINES: tuple[Innocent, ...] = (
     _innocent("source_cookies_optional", "cookies: Mapping[str, str] | None = None"),
     _innocent("source_cookie_parameter", "cookie: str = Cookie(default=None)"),
     _innocent("source_getattr", "getattr(self, 'token', 'default')"),
-    _innocent("source_fields", "('secret', 'config') ['password', 'token'] ('api_key', 'base_url')"),
+    _innocent(
+        "source_fields", "('secret', 'config') ['password', 'token'] ('api_key', 'base_url')"
+    ),
     _innocent("source_required", "required=['password', 'user']"),
-    _innocent("source_from_keys", "defaults = dict.fromkeys(['username', 'password', 'repository'], '')"),
+    _innocent(
+        "source_from_keys", "defaults = dict.fromkeys(['username', 'password', 'repository'], '')"
+    ),
     _innocent("source_names", '["name", "secret", "key"]'),
     _innocent("source_options", '["--api-key", "--port"]'),
     _innocent("source_regex", 'token = r"[-!#$%&\'*+.^_`|~0-9a-zA-Z]+"'),
@@ -3685,9 +4774,15 @@ _STAND_INS: tuple[Innocent, ...] = (
     _innocent("stand_in_kms", "encryption_key: kms"),
     _innocent("stand_in_license", "license_key: MIT"),
     _innocent("stand_in_hash", "password_hash=bcrypt"),
-    _innocent("stand_in_fetch", '{"credentials": "same-origin"}, {"credentials": "omit"}, credentials="include"'),
+    _innocent(
+        "stand_in_fetch",
+        '{"credentials": "same-origin"}, {"credentials": "omit"}, credentials="include"',
+    ),
     _innocent("path_credentials", "GOOGLE_APPLICATION_CREDENTIALS=/etc/gcp/key.json"),
-    _innocent("path_credentials_root", "credentials=/home/gym/.config/gcloud/application_default_credentials.json"),
+    _innocent(
+        "path_credentials_root",
+        "credentials=/home/gym/.config/gcloud/application_default_credentials.json",
+    ),
     _innocent("path_credentials_home", "credentials: ~/.aws/credentials"),
     _innocent("path_private_key", "private_key: /etc/ssl/key.pem"),
     _innocent("path_private_key_relative", "private-key: ./id_rsa"),
@@ -3695,7 +4790,10 @@ _STAND_INS: tuple[Innocent, ...] = (
     _innocent("path_working_directory_windows", r"pwd: C:\work"),
     _innocent("k8s_secret", "secret: regcred"),
     _innocent("k8s_pull_secret", "imagePullSecret: regcred-2"),
-    _innocent("k8s_environment", "{name: HF_HOME, value: /data/hf}, {name: TOKENIZERS_PARALLELISM, value: false}"),
+    _innocent(
+        "k8s_environment",
+        "{name: HF_HOME, value: /data/hf}, {name: TOKENIZERS_PARALLELISM, value: false}",
+    ),
 )
 
 _SENTENCES: tuple[Innocent, ...] = (
@@ -3740,8 +4838,13 @@ _SENTENCES: tuple[Innocent, ...] = (
     _innocent("query_code", "https://a.example.com/x?error=1&code=invalid_grant"),
     _innocent("query_code_number", "/oauth/cb?error=access_denied&code=12345678"),
     _innocent("url_template", "https://{user}:{password}@{host}/x"),
-    _innocent("command_ports", "docker run -p 8000:8000 img; mysql -P 3306 -h db -u root; redis-cli -p 6379 ping"),
-    _innocent("metric_pair", '{"name": "reward_token", "value": 0.5}, key=\'reward/mean\', value=0.43'),
+    _innocent(
+        "command_ports",
+        "docker run -p 8000:8000 img; mysql -P 3306 -h db -u root; redis-cli -p 6379 ping",
+    ),
+    _innocent(
+        "metric_pair", '{"name": "reward_token", "value": 0.5}, key=\'reward/mean\', value=0.43'
+    ),
     _innocent("tool_call_token", '{"name": "get_token_price", "arguments": {"token": "bitcoin"}}'),
     _innocent("words_of_prompt", "Let the key be k and the token be t; then k = 3t."),
     _innocent("url_service_user", "ssh://svc-rollout-007@login.example.com"),
@@ -3749,28 +4852,58 @@ _SENTENCES: tuple[Innocent, ...] = (
 
 _SHAPES_OF_WORDS: tuple[Innocent, ...] = (
     _innocent("shape_estimator", "sk-learn-compatible-estimator-v12"),
-    _innocent("shape_test_function", "sk_test_collection_of_items pk_test_fixture1234 rs_test_something1234"),
-    _innocent("shape_transfer", "hf_transferenabledversion2 npm_configregistrycache1 gsk_quantizationscheme12"),
-    _innocent("shape_report", "xai-explainability-report-2026 pplx-embed-context-v1-large tskey-something-not-a-key"),
-    _innocent("shape_kernel", "r8_convolutionkernel12345 fw_bwpassaccumulation12 e2b_environmenttemplate1"),
+    _innocent(
+        "shape_test_function",
+        "sk_test_collection_of_items pk_test_fixture1234 rs_test_something1234",
+    ),
+    _innocent(
+        "shape_transfer",
+        "hf_transferenabledversion2 npm_configregistrycache1 gsk_quantizationscheme12",
+    ),
+    _innocent(
+        "shape_report",
+        "xai-explainability-report-2026 pplx-embed-context-v1-large tskey-something-not-a-key",
+    ),
+    _innocent(
+        "shape_kernel", "r8_convolutionkernel12345 fw_bwpassaccumulation12 e2b_environmenttemplate1"
+    ),
     _innocent("shape_wheel_record", "gym/judge.py,sha256=<<1>>,1234", _plain(_b64url(43))),
-    _innocent("shape_wheel_record_prefix", "gym/keys.py,sha256=<<1>>,1234", _plain(_b64url(40, _p("r", "8_")))),
-    _innocent("shape_public_key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI<<1>> bob@node-3", _plain(_b64(43))),
-    _innocent("shape_certificate", "-----BEGIN CERTIFICATE-----\n<<1>>\n-----END CERTIFICATE-----", _plain(_body(3))),
+    _innocent(
+        "shape_wheel_record_prefix",
+        "gym/keys.py,sha256=<<1>>,1234",
+        _plain(_b64url(40, _p("r", "8_"))),
+    ),
+    _innocent(
+        "shape_public_key",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI<<1>> bob@node-3",
+        _plain(_b64(43)),
+    ),
+    _innocent(
+        "shape_certificate",
+        "-----BEGIN CERTIFICATE-----\n<<1>>\n-----END CERTIFICATE-----",
+        _plain(_body(3)),
+    ),
     _innocent(
         "shape_certificate_escaped",
         r"-----BEGIN CERTIFICATE-----\n<<1>>\n-----END CERTIFICATE-----",
         _plain(_body(3, r"\n")),
     ),
     _innocent(
-        "shape_public_key_block", "-----BEGIN PUBLIC KEY-----\n<<1>>\n-----END PUBLIC KEY-----", _plain(_body(2))
+        "shape_public_key_block",
+        "-----BEGIN PUBLIC KEY-----\n<<1>>\n-----END PUBLIC KEY-----",
+        _plain(_body(2)),
     ),
     _innocent("shape_upload_id", "upload_id=<<1>>", _plain(_b62(40))),
     _innocent("shape_request_id", "x-request-id: <<1>>", _plain(_b62(40))),
-    _innocent("shape_s3_ids", "x-amz-id-2: <<1>>= HostId: <<2>>=", _plain(_b64(43)), _plain(_b64(43))),
+    _innocent(
+        "shape_s3_ids", "x-amz-id-2: <<1>>= HostId: <<2>>=", _plain(_b64(43)), _plain(_b64(43))
+    ),
     _innocent("shape_tool_use", "openai-request-id tooluse_<<1>>", _plain(_b62(32))),
     _innocent(
-        "shape_thought", '"thoughtSignature": "<<1>>", encrypted_content: <<2>>', _plain(_b64(60)), _plain(_b64url(60))
+        "shape_thought",
+        '"thoughtSignature": "<<1>>", encrypted_content: <<2>>',
+        _plain(_b64(60)),
+        _plain(_b64url(60)),
     ),
     _innocent("shape_drive", "https://drive.google.com/file/d/<<1>>/view", _plain(_b62(33))),
 )

@@ -23,7 +23,9 @@ def sdk_spans(path: Path) -> Iterator[ReadableSpan]:
             resource = Resource(_attributes(resource_spans["resource"]))
             for scope_spans in resource_spans["scopeSpans"]:
                 scope = scope_spans["scope"]
-                scope = InstrumentationScope(scope["name"], scope.get("version"), attributes=_attributes(scope))
+                scope = InstrumentationScope(
+                    scope["name"], scope.get("version"), attributes=_attributes(scope)
+                )
                 yield from (_span(span, resource, scope) for span in scope_spans["spans"])
 
 
@@ -33,11 +35,19 @@ def _span(span: dict[str, Any], resource: Resource, scope: InstrumentationScope)
     return ReadableSpan(
         name=span["name"],
         context=_context(span["traceId"], span["spanId"]),
-        parent=_context(span["traceId"], parent, is_remote=bool(flags & IS_REMOTE)) if parent else None,
+        parent=_context(span["traceId"], parent, is_remote=bool(flags & IS_REMOTE))
+        if parent
+        else None,
         resource=resource,
         attributes=_attributes(span),
-        events=[Event(each["name"], _attributes(each), int(each["timeUnixNano"])) for each in span.get("events", ())],
-        links=[Link(_context(each["traceId"], each["spanId"]), _attributes(each)) for each in span.get("links", ())],
+        events=[
+            Event(each["name"], _attributes(each), int(each["timeUnixNano"]))
+            for each in span.get("events", ())
+        ],
+        links=[
+            Link(_context(each["traceId"], each["spanId"]), _attributes(each))
+            for each in span.get("links", ())
+        ],
         kind=SpanKind(span["kind"] - 1),
         status=Status(StatusCode(status.get("code", 0)), status.get("message")),
         start_time=int(span["startTimeUnixNano"]),
@@ -47,7 +57,9 @@ def _span(span: dict[str, Any], resource: Resource, scope: InstrumentationScope)
 
 
 def _context(trace_id: str, span_id: str, *, is_remote: bool = False) -> SpanContext:
-    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED))
+    return SpanContext(
+        int(trace_id, 16), int(span_id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED)
+    )
 
 
 def _attributes(holder: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,9 @@ class Collector(NamedTuple):
 
 
 @contextlib.contextmanager
-def collector(folder: Path, *files: str | Path, env: Mapping[str, str] = {}, more: str = "") -> Iterator[Collector]:
+def collector(
+    folder: Path, *files: str | Path, env: Mapping[str, str] = {}, more: str = ""
+) -> Iterator[Collector]:
     """A Collector with files of `collector-config/`, and with `more` YAML after them; its queue is in `folder`."""
     ports = free_ports(5)
     http, grpc, health, own, failures = (f"127.0.0.1:{port}" for port in ports)
@@ -98,7 +100,9 @@ def scrape(address: str) -> list[Series]:
     text = urllib.request.urlopen(f"http://{address}/metrics", timeout=10).read().decode()
     found = (_LINE.fullmatch(line) for line in text.splitlines() if not line.startswith("#"))
     return [
-        Series(line["name"], dict(_LABEL.findall(line["labels"] or "")), float(line["value"])) for line in found if line
+        Series(line["name"], dict(_LABEL.findall(line["labels"] or "")), float(line["value"]))
+        for line in found
+        if line
     ]
 
 
@@ -106,7 +110,9 @@ def eventually(check: Callable[[], Any], seconds: float = 20) -> Any:
     """What `check` gives, as soon as that is true; AssertionError where it is not in time."""
     until = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(OSError, SourceError):  # a file that is being written may hold half a line
+        with contextlib.suppress(
+            OSError, SourceError
+        ):  # a file that is being written may hold half a line
             found = check()
             if found:
                 return found

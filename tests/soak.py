@@ -37,7 +37,9 @@ class Counting(SpanExporter):
         self.events = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        self.events += sum(event.name == "nemo.gym.failure" for span in spans for event in span.events)
+        self.events += sum(
+            event.name == "nemo.gym.failure" for span in spans for event in span.events
+        )
         return SpanExportResult.SUCCESS
 
 
@@ -52,11 +54,16 @@ def failure(kind: str, number: int) -> NgFailureEvent:
 
 def trace(tracer: Tracer, number: int) -> None:
     """One trace with ten failures."""
-    with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("POST /run", kind=SpanKind.SERVER):
+    with (
+        contextlib.suppress(NgFailureEvent),
+        tracer.start_as_current_span("POST /run", kind=SpanKind.SERVER),
+    ):
         with failgraph.hop():
             for attempt in range(2):
                 with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("leaves"):
-                    raise failure("transport_timeout", number + attempt) from TimeoutError(f"{number}")
+                    raise failure("transport_timeout", number + attempt) from TimeoutError(
+                        f"{number}"
+                    )
             with tracer.start_as_current_span("by hand") as span:
                 failgraph.record(ValueError(f"bad {number}"), boundary="agent", kind="agent_error")
                 cause, effect = failure("a_cause", number), failure("an_effect", number)
@@ -104,12 +111,19 @@ def main(traces: int) -> int:
             points.append((number, memory()))
             if len(points) % 5 == 0:
                 spent = time.monotonic() - began
-                print(f"{number:>9} traces  {points[-1][1] / 2**20:8.1f} MiB  {spent:7.0f} s", flush=True)
+                print(
+                    f"{number:>9} traces  {points[-1][1] / 2**20:8.1f} MiB  {spent:7.0f} s",
+                    flush=True,
+                )
     after = points[int(len(points) * WARM_UP) :]
     fifth = max(1, len(after) // 5)
-    first, last = (sorted(y for _, y in part)[len(part) // 2] for part in (after[:fifth], after[-fifth:]))
+    first, last = (
+        sorted(y for _, y in part)[len(part) // 2] for part in (after[:fifth], after[-fifth:])
+    )
     counts = failgraph.stats()
-    print(f"{exporter.events} failures exported, {exporter.events / traces:.1f} a trace; {dict(counts)}")
+    print(
+        f"{exporter.events} failures exported, {exporter.events / traces:.1f} a trace; {dict(counts)}"
+    )
     print(
         f"after the warm-up: {slope(after):+.3f} bytes a trace, "
         f"{(last - first) / 2**20:+.2f} MiB from first to last fifth"

@@ -59,11 +59,15 @@ def by_trace(documents: tuple[Document, ...]) -> dict[str, Document]:
     """Each trace as a document of its own, its resources kept apart."""
     found: dict[str, list[Document]] = {}
     for resource_spans in merged(*documents)["resourceSpans"]:
-        spans = [span for scope_spans in resource_spans["scopeSpans"] for span in scope_spans["spans"]]
+        spans = [
+            span for scope_spans in resource_spans["scopeSpans"] for span in scope_spans["spans"]
+        ]
         spans.sort(key=lambda span: span["traceId"])
         for trace_id, group in itertools.groupby(spans, key=lambda span: span["traceId"]):
             scope_spans = [{"scope": {"name": "test"}, "spans": list(group)}]
-            found.setdefault(trace_id, []).append({"resource": resource_spans["resource"], "scopeSpans": scope_spans})
+            found.setdefault(trace_id, []).append(
+                {"resource": resource_spans["resource"], "scopeSpans": scope_spans}
+            )
     return {trace_id: {"resourceSpans": each} for trace_id, each in found.items()}
 
 
@@ -81,7 +85,10 @@ def one_v2(document: Document | None, part: str | None, *, binary: bool) -> Repl
     found = document or {"resourceSpans": []}
     if binary:
         return Reply(tempo_v2_message(found, part), type="application/protobuf")
-    answer = {"trace": tempo(found, "resourceSpans") if document else {}, "metrics": {"inspectedBytes": "9"}}
+    answer = {
+        "trace": tempo(found, "resourceSpans") if document else {},
+        "metrics": {"inspectedBytes": "9"},
+    }
     return Reply(text({**answer, "status": "PARTIAL", "message": part} if part else answer))
 
 
@@ -98,9 +105,15 @@ def search(traces: dict[str, Document], fields: dict[str, str]) -> Reply:
         overlaps = end >= int(fields["start"]) * SECOND and start <= int(fields["end"]) * SECOND
         if overlaps and matches(spans):
             found.append(
-                {"traceID": trace_id.lstrip("0"), "startTimeUnixNano": str(start), "durationMs": (end - start) // 10**6}
+                {
+                    "traceID": trace_id.lstrip("0"),
+                    "startTimeUnixNano": str(start),
+                    "durationMs": (end - start) // 10**6,
+                }
             )
-    return Reply(text({"traces": found[: int(fields["limit"])], "metrics": {"inspectedTraces": len(traces)}}))
+    return Reply(
+        text({"traces": found[: int(fields["limit"])], "metrics": {"inspectedTraces": len(traces)}})
+    )
 
 
 def spans_of(document: Document) -> Iterator[tuple[Document, Document]]:
@@ -140,7 +153,9 @@ def _either(tokens: list[str], inner: Callable[..., Any]) -> tuple[Any, list[str
         if tokens[:1] == ["||"]:
             alternatives.append([])
         elif tokens[:1] != ["&&"]:
-            return lambda given: any(all(each(given) for each in group) for group in alternatives), tokens
+            return lambda given: any(
+                all(each(given) for each in group) for group in alternatives
+            ), tokens
         tokens = tokens[1:]
 
 

@@ -13,7 +13,9 @@ from failgraph.settings import Settings
 
 ID = "0af7651916cd43dd8448eb211c80319c"
 HALF = "8448eb211c80319c"
-SETTINGS = Settings(jaeger_url="https://jaeger.example/jaeger", tempo_url="http://tempo.example:3200")
+SETTINGS = Settings(
+    jaeger_url="https://jaeger.example/jaeger", tempo_url="http://tempo.example:3200"
+)
 
 
 def address(source: str, *files: str, settings: Settings = SETTINGS) -> Address | None:
@@ -21,7 +23,10 @@ def address(source: str, *files: str, settings: Settings = SETTINGS) -> Address 
 
 
 def explore(query: object, kind: str = "tempo", **others: object) -> str:
-    pane = {"datasource": "P1", "queries": [{"datasource": {"type": kind, "uid": "P1"}, "query": query, **others}]}
+    pane = {
+        "datasource": "P1",
+        "queries": [{"datasource": {"type": kind, "uid": "P1"}, "query": query, **others}],
+    }
     panes = json.dumps({"abc": {**pane, "range": {"from": "now-1h", "to": "now"}}})
     return f"https://grafana.example/explore?schemaVersion=1&panes={quote(panes)}&orgId=1"
 
@@ -47,21 +52,36 @@ def left(value: object) -> str:
         ),
         (f"http://host:16686/trace/{ID}", Address("jaeger", "http://host:16686", ID)),
         (f"http://host:16686/trace/{ID}?uiFind={HALF}", Address("jaeger", "http://host:16686", ID)),
-        (f"http://host:16686/trace/{HALF}/", Address("jaeger", "http://host:16686", "0" * 16 + HALF)),
-        (f"http://host/jaeger/ui/trace/{ID.upper()}", Address("jaeger", "http://host/jaeger/ui", ID)),
+        (
+            f"http://host:16686/trace/{HALF}/",
+            Address("jaeger", "http://host:16686", "0" * 16 + HALF),
+        ),
+        (
+            f"http://host/jaeger/ui/trace/{ID.upper()}",
+            Address("jaeger", "http://host/jaeger/ui", ID),
+        ),
         ("http://host:16686/search?service=judge", Address("jaeger", "http://host:16686")),
         (f"http://host:16686/api/v3/traces/{ID}", Address("jaeger", "http://host:16686", ID)),
-        (f"http://host:3200/tempo/api/v2/traces/{ID}", Address("tempo", "http://host:3200/tempo", ID)),
+        (
+            f"http://host:3200/tempo/api/v2/traces/{ID}",
+            Address("tempo", "http://host:3200/tempo", ID),
+        ),
         (f"http://host:3200/api/traces/{ID}", Address(None, "http://host:3200", ID)),
         (explore(ID), Address("tempo", "http://tempo.example:3200", ID)),
-        (explore(f" {ID} ", queryType="traceql"), Address("tempo", "http://tempo.example:3200", ID)),
+        (
+            explore(f" {ID} ", queryType="traceql"),
+            Address("tempo", "http://tempo.example:3200", ID),
+        ),
         (explore(HALF), Address("tempo", "http://tempo.example:3200", "0" * 16 + HALF)),
         (explore(ID, kind="jaeger"), Address("jaeger", "https://jaeger.example/jaeger", ID)),
         (
             left({"datasource": "Tempo", "queries": [{"query": ID, "queryType": "traceId"}]}),
             Address("tempo", "http://tempo.example:3200", ID),
         ),
-        (left(["now-1h", "now", "Tempo", {"query": ID}]), Address("tempo", "http://tempo.example:3200", ID)),
+        (
+            left(["now-1h", "now", "Tempo", {"query": ID}]),
+            Address("tempo", "http://tempo.example:3200", ID),
+        ),
         (
             f"https://grafana.example/a/grafana-exploretraces-app/explore?traceId={ID}&spanId={HALF}&var-ds=P1",
             Address("tempo", "http://tempo.example:3200", ID),
@@ -90,7 +110,10 @@ def test_a_file_wins():
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("jeager", "jeager is no file that is there; give a file, - for standard input, jaeger, tempo, or an address"),
+        (
+            "jeager",
+            "jeager is no file that is there; give a file, - for standard input, jaeger, tempo, or an address",
+        ),
         ("", "an empty text is no file"),
         ("localhost:16686", "did you mean http://localhost:16686?"),
         (f"localhost:16686/trace/{ID}", f"did you mean http://localhost:16686/trace/{ID}?"),
@@ -106,7 +129,10 @@ def test_a_file_wins():
         ("http://host/ä", "characters in its path that belong percent-encoded"),
         ("https://user:hunter22secret@host/", "holds a user name or a password"),
         ("https://hunter22secret@host/trace/" + ID, "holds a user name or a password"),
-        ("http://host/trace/nonsense", "nonsense in the address is no trace id of 16 or 32 hex digits"),
+        (
+            "http://host/trace/nonsense",
+            "nonsense in the address is no trace id of 16 or 32 hex digits",
+        ),
         (f"http://host/trace/{ID}...{HALF}", "is no trace id of 16 or 32 hex digits"),
         (f"http://host/trace/{ID}0", "is no trace id of 16 or 32 hex digits"),
         ("https://grafana.example/explore", "names no trace; open one trace there"),
@@ -161,7 +187,9 @@ def test_nothing_is_sent_in_the_clear_to_another_machine():
     """Plain http is for loopback; the error names the setting and not what it holds."""
     held = (("authorization", "Bearer hunter22secret"),)
     settings = Settings(jaeger_url="http://jaeger.example", jaeger_headers=held)
-    with pytest.raises(SourceError, match="FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger") as caught:
+    with pytest.raises(
+        SourceError, match="FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger"
+    ) as caught:
         headers_for("jaeger", "http://jaeger.example/x", settings)
     assert "hunter22secret" not in str(caught.value)
     for url in ("http://localhost:1", "http://127.8.9.1:1", "http://[::1]:1"):
@@ -178,6 +206,9 @@ def test_loopback_is_told_by_the_whole_name(host):
 
 def test_an_address_is_shown_without_what_may_be_secret():
     """Neither user nor query nor fragment."""
-    assert shown("https://u:hunter22secret@host:1/p?token=hunter22secret#hunter22secret") == "https://host:1/p"
+    assert (
+        shown("https://u:hunter22secret@host:1/p?token=hunter22secret#hunter22secret")
+        == "https://host:1/p"
+    )
     assert shown("http://[::1]:5/x") == "http://[::1]:5/x"
     assert shown("http://[nonsense") == "an address that is none"

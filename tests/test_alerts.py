@@ -12,7 +12,8 @@ import pytest
 from shipped import CONFIG
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("promtool") is None and not os.environ.get("CI"), reason="no promtool here: apt-get install prometheus"
+    shutil.which("promtool") is None and not os.environ.get("CI"),
+    reason="no promtool here: apt-get install prometheus",
 )
 
 

@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
-from dialects import DIALECTS, field, jaeger_v1, jaeger_v3, merged, tempo, tempo_message, tempo_v2_message, text
+from dialects import (
+    DIALECTS,
+    field,
+    jaeger_v1,
+    jaeger_v3,
+    merged,
+    tempo,
+    tempo_message,
+    tempo_v2_message,
+    text,
+)
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING, Loss
 from failgraph.readers import Reading, read, spans
@@ -40,7 +50,13 @@ def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, An
     ("document", "words"),
     [
         (
-            {"data": None, "total": 0, "limit": 0, "offset": 0, "errors": [{"code": 404, "msg": "trace not found"}]},
+            {
+                "data": None,
+                "total": 0,
+                "limit": 0,
+                "offset": 0,
+                "errors": [{"code": 404, "msg": "trace not found"}],
+            },
             "404 trace not found",
         ),
         ({"errors": [{"code": 404, "msg": "trace not found"}]}, "404 trace not found"),
@@ -60,7 +76,10 @@ def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, An
 def test_an_error_is_told_in_the_words_of_the_backend(reading, document, words):
     """With its code, where it has one."""
     assert refused(reading, text(document)) == f"the backend answered: {words}"
-    assert refused(reading, json.dumps(document, indent=2).encode()) == f"the backend answered: {words}"
+    assert (
+        refused(reading, json.dumps(document, indent=2).encode())
+        == f"the backend answered: {words}"
+    )
 
 
 def test_the_words_of_a_backend_are_not_trusted(reading):
@@ -89,13 +108,17 @@ def test_the_words_of_a_backend_are_not_trusted(reading):
 )
 def test_an_answer_without_a_trace_says_that_there_is_none(reading, data):
     """An absent trace is a 200 with nothing in it, of some."""
-    assert refused(reading, data) == "it is the answer of a backend that does not have it, or not yet"
+    assert (
+        refused(reading, data) == "it is the answer of a backend that does not have it, or not yet"
+    )
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        text({"data": ["frontend", "backend"], "total": 2, "limit": 0, "offset": 0, "errors": None}),
+        text(
+            {"data": ["frontend", "backend"], "total": 2, "limit": 0, "offset": 0, "errors": None}
+        ),
         text({"data": [{"parent": "a", "child": "b", "callCount": 3}], "total": 0, "errors": None}),
         text({"data": {"spans": 5}}),
         text({"data": 5}),
@@ -124,7 +147,11 @@ def test_a_record_that_has_an_error_is_no_answer(reading):
 def test_an_error_after_traces_is_a_loss(reading):
     """A stream that broke off, or one id of several that was not found: what came is read, what was said is told."""
     told = Loss("partial_trace", "the backend answered: 500 storage gone")
-    streamed = text(jaeger_v3(failing())) + b"\n" + text({"error": {"httpCode": 500, "message": "storage gone"}})
+    streamed = (
+        text(jaeger_v3(failing()))
+        + b"\n"
+        + text({"error": {"httpCode": 500, "message": "storage gone"}})
+    )
     several = {**jaeger_v1(failing()), "errors": [{"code": 500, "msg": "storage gone"}]}
     for data in (streamed, text(several)):
         found = reading(data)
@@ -150,7 +177,13 @@ def partial(document: dict[str, Any]) -> dict[str, bytes]:
         {"key": "@jaeger@warnings", "value": {"arrayValue": {"values": values}}}
     )
     return {
-        "Tempo v2": text({"trace": tempo(document, "resourceSpans"), "status": "PARTIAL", "message": "5 spans only"}),
+        "Tempo v2": text(
+            {
+                "trace": tempo(document, "resourceSpans"),
+                "status": "PARTIAL",
+                "message": "5 spans only",
+            }
+        ),
         "Tempo v2, a number": text({"trace": document, "status": 1, "message": "5 spans only"}),
         "Tempo v2 protobuf": tempo_v2_message(document, "5 spans only"),
         "Jaeger v1": text(truncated),
@@ -187,7 +220,10 @@ def test_only_the_answer_that_is_a_part_is_one(reading):
     of_json = [text({"trace": whole}), text({"trace": part, "status": "PARTIAL"})]
     of_wire = [tempo_v2_message(whole), tempo_v2_message(part, "too large")]
     for first, second in (of_json, of_json[::-1], of_wire, of_wire[::-1]):
-        found = {trace.trace_id: [loss.kind for loss in trace.losses] for trace in reading(first + second).traces}
+        found = {
+            trace.trace_id: [loss.kind for loss in trace.losses]
+            for trace in reading(first + second).traces
+        }
         assert found == {TRACE: [], OTHER: ["partial_trace"]}
 
 
@@ -200,7 +236,10 @@ def test_complete_is_no_part(reading):
 
 def test_many_parts_are_counted(reading):
     """The first are named."""
-    answers = [text({"trace": process(span(1, trace=f"{n:032x}")), "status": "PARTIAL"}) for n in range(1, 31)]
+    answers = [
+        text({"trace": process(span(1, trace=f"{n:032x}")), "status": "PARTIAL"})
+        for n in range(1, 31)
+    ]
     found = reading(b"\n".join(answers))
     assert len(found.losses) == 21
     assert found.losses[-1].detail == "10 more traces of which there is only a part"
@@ -253,7 +292,9 @@ def test_several_traces_in_every_layout(reading):
         assert found.losses == (), data[:60]
 
 
-@pytest.mark.parametrize("dialect", ["Jaeger v1", "Jaeger v1, its traces alone", "Jaeger v3", "Tempo v1", "Tempo v2"])
+@pytest.mark.parametrize(
+    "dialect", ["Jaeger v1", "Jaeger v1, its traces alone", "Jaeger v3", "Tempo v1", "Tempo v2"]
+)
 def test_a_cut_line_costs_only_itself(reading, dialect):
     """A download that broke off between others."""
     lines = [DIALECTS[dialect](failing(trace=f"{number:032x}")) for number in range(1, 41)]
@@ -267,7 +308,10 @@ def test_a_cut_line_costs_only_itself(reading, dialect):
 
 SMALL = merged(
     process(span(1, None, attributes=reported("e", own="e")), service="one"),
-    process(span(2, 1, seen(event("e", failure_reason="日本"), 5), kind=SERVER, status={"code": 2}), service="two"),
+    process(
+        span(2, 1, seen(event("e", failure_reason="日本"), 5), kind=SERVER, status={"code": 2}),
+        service="two",
+    ),
 )
 
 
@@ -319,14 +363,33 @@ JUNK = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(),
     st.text(max_size=20),
-    st.sampled_from(["", "0" * 32, "zz", "-5", "\x1b[31m", "\ud800", "[", "[[]]", "nemo.gym.failure", "CHILD_OF"]),
+    st.sampled_from(
+        [
+            "",
+            "0" * 32,
+            "zz",
+            "-5",
+            "\x1b[31m",
+            "\ud800",
+            "[",
+            "[[]]",
+            "nemo.gym.failure",
+            "CHILD_OF",
+        ]
+    ),
     st.lists(st.integers() | st.text(max_size=3), max_size=3),
     st.dictionaries(st.text(max_size=5), st.integers(), max_size=3),
 )
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Any:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         yield (*path, key)
         yield from places(item, (*path, key))
@@ -355,21 +418,36 @@ def test_fields_of_any_type_are_read_or_refused(data):
     _readable(json.dumps(document).encode())
 
 
-@pytest.mark.parametrize("place", ["traceID", "parentSpanID", "spanID", "references", "duration", "tags", "warnings"])
+@pytest.mark.parametrize(
+    "place", ["traceID", "parentSpanID", "spanID", "references", "duration", "tags", "warnings"]
+)
 @pytest.mark.parametrize("depth", [100, 900, 5_000, 200_000])
 def test_a_field_that_nests_without_end_is_no_crash(place, depth):
     """However deep: it is refused as a whole, or left out."""
     document = jaeger_v1(failing())
     document["data"][0]["spans"][0][place] = "NEST"
     _readable(text(document).replace(b'"NEST"', b"[" * depth + b"]" * depth))
-    arrays = process(span(1, None, seen(event("e"), 5), attributes={PREFIX + "report.ids": "[" * depth + "]" * depth}))
+    arrays = process(
+        span(
+            1,
+            None,
+            seen(event("e"), 5),
+            attributes={PREFIX + "report.ids": "[" * depth + "]" * depth},
+        )
+    )
     _readable(text(jaeger_v1(arrays)))
-    _readable(text(failing()).replace(b'"spanId"', b'"parentSpanId":' + b"[" * depth + b"]" * depth + b',"spanId"'))
+    _readable(
+        text(failing()).replace(
+            b'"spanId"', b'"parentSpanId":' + b"[" * depth + b"]" * depth + b',"spanId"'
+        )
+    )
 
 
 def test_a_ring_of_references_is_read(reading):
     """Two spans that are each other's parent, and one that is its own."""
-    document = jaeger_v1(process(span(1, 2, seen(event("e"), 5)), span(2, 1), span(3, 3, seen(event("f"), 9_000))))
+    document = jaeger_v1(
+        process(span(1, 2, seen(event("e"), 5)), span(2, 1), span(3, 3, seen(event("f"), 9_000)))
+    )
     (trace,) = reading(text(document)).traces
     assert set(trace.report.events) == {"e", "f"}
 
@@ -377,7 +455,9 @@ def test_a_ring_of_references_is_read(reading):
 def test_a_resource_without_spans_is_no_trace_of_tempo(reading):
     """On the wire it looks like one; the spans beside it are read, and nothing is taken for damage."""
     empty = {
-        "resourceSpans": [{"resource": process(span(1), host="h", **{"a.b": "c"})["resourceSpans"][0]["resource"]}]
+        "resourceSpans": [
+            {"resource": process(span(1), host="h", **{"a.b": "c"})["resourceSpans"][0]["resource"]}
+        ]
     }
     found = reading(tempo_message(empty) + tempo_message(failing()) + tempo_message(empty))
     assert list(found.traces[0].report.events) == ["e"]
@@ -387,7 +467,13 @@ def test_a_resource_without_spans_is_no_trace_of_tempo(reading):
 
 def test_what_is_unknown_around_a_trace_is_passed_over(reading):
     """Fields that a later Tempo may add."""
-    data = tempo_v2_message(failing()) + field(0x2A, b"later") + b"\x30\x05" + b"\x3d1234" + b"\x4112345678"
+    data = (
+        tempo_v2_message(failing())
+        + field(0x2A, b"later")
+        + b"\x30\x05"
+        + b"\x3d1234"
+        + b"\x4112345678"
+    )
     assert reading(data).losses == ()
 
 

@@ -102,14 +102,24 @@ def test_only_these_rooms_know_the_sdk(path):
     if room(path) not in SDK_ROOMS and module(path) not in SDK:
         assert not [name for name in names if name.startswith("opentelemetry.sdk")]
     if room(path) in {"codec", "testing", "readers", "traces", "view", "failure", "gym_formats"}:
-        assert not [name for name in names if name.startswith("opentelemetry") and "opentelemetry.proto" not in name]
+        assert not [
+            name
+            for name in names
+            if name.startswith("opentelemetry") and "opentelemetry.proto" not in name
+        ]
 
 
 def test_keys_are_spelled_in_one_place():
     """No attribute key is written out anywhere but in `semconv`."""
     for path in MODULES:
-        strings = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
-        found = [node.value for node in strings if isinstance(node.value, str) and node.value.startswith("nemo.gym.")]
+        strings = (
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)
+        )
+        found = [
+            node.value
+            for node in strings
+            if isinstance(node.value, str) and node.value.startswith("nemo.gym.")
+        ]
         assert not found or room(path) == "semconv", (path, found)
 
 
@@ -117,7 +127,9 @@ def test_private_names_of_the_sdk_are_read_in_one_place():
     """`_limits` and `_span_processor` are the only ones, guarded, in `recording.sdk_spans`."""
     for path in MODULES:
         text = path.read_text()
-        assert ('"_limits"' in text or '"_span_processor"' in text) == (module(path) == "recording.sdk_spans"), path
+        assert ('"_limits"' in text or '"_span_processor"' in text) == (
+            module(path) == "recording.sdk_spans"
+        ), path
 
 
 def test_one_function_emits():
@@ -126,21 +138,40 @@ def test_one_function_emits():
         (path.name, node.lineno)
         for path in MODULES
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_event"
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "add_event"
     ]
     assert [name for name, _ in calls] == ["sdk_spans.py"]
 
 
 def loaded_by(statement: str) -> set[str]:
-    script = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] if not name.startswith("opentelemetry") else name for name in found.stdout.split()}
+    script = (
+        f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return {
+        name.split(".")[0] if not name.startswith("opentelemetry") else name
+        for name in found.stdout.split()
+    }
 
 
 def test_importing_failgraph_loads_next_to_nothing():
     """Neither pydantic nor OpenTelemetry, wrapt, rich or an HTTP client: each part is loaded on its first use."""
     loaded = loaded_by("import failgraph; dir(failgraph)")
-    heavy = {"pydantic", "wrapt", "rich", "httpx", "requests", "aiohttp", "fastapi", "asyncio", "typing_extensions"}
+    heavy = {
+        "pydantic",
+        "wrapt",
+        "rich",
+        "httpx",
+        "requests",
+        "aiohttp",
+        "fastapi",
+        "asyncio",
+        "typing_extensions",
+    }
     assert not loaded & heavy
     assert not [name for name in loaded if name.startswith("opentelemetry")]
 
@@ -180,7 +211,9 @@ def test_the_function_hop_is_not_hidden_by_a_module():
     """Importing any part first must not put a module where `failgraph.hop` belongs."""
     parts = "failgraph.cli.reading, failgraph.recording.hops, failgraph.recording.recorder"
     script = f"import {parts}, failgraph; print(failgraph.hop().__class__)"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert "hop" in found.stdout
 
 

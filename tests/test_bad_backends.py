@@ -57,12 +57,16 @@ def drip(_: Asked, handler: Handler) -> None:
 
 
 def reply(*args: object, **headers: str) -> Callable[[Asked, Handler], Reply]:
-    return lambda *_: Reply(*args, headers={key.replace("_", "-"): value for key, value in headers.items()})
+    return lambda *_: Reply(
+        *args, headers={key.replace("_", "-"): value for key, value in headers.items()}
+    )
 
 
 def echo(status: int) -> Callable[[Asked, Handler], Reply]:
     """An error that shows what was sent, as some proxies do."""
-    return lambda asked, _: Reply(f"boom {asked.headers} user:{SECRET} \x1b[31m".encode(), status, "text/plain")
+    return lambda asked, _: Reply(
+        f"boom {asked.headers} user:{SECRET} \x1b[31m".encode(), status, "text/plain"
+    )
 
 
 class Case(NamedTuple):
@@ -73,10 +77,14 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "silent": Case(raw(b"", wait=0.5), "does not answer in time; ask again, or for less (--limit, --since)"),
+    "silent": Case(
+        raw(b"", wait=0.5), "does not answer in time; ask again, or for less (--limit, --since)"
+    ),
     "slow": Case(drip, "does not answer in time; ask again, or for less (--limit, --since)"),
     "hangs up": Case(raw(b""), "breaks off its answer, or does not speak HTTP; ask again"),
-    "no HTTP": Case(raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "breaks off its answer, or does not speak HTTP; ask again"),
+    "no HTTP": Case(
+        raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "breaks off its answer, or does not speak HTTP; ask again"
+    ),
     "truncated": Case(
         raw(b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"result":'),
         "breaks off its answer, or does not speak HTTP; ask again",
@@ -90,7 +98,8 @@ CASES = {
         "breaks off its answer, or does not speak HTTP; ask again",
     ),
     "gzip that is none": Case(
-        reply(b"{}", content_encoding="gzip"), "breaks off its answer, or does not speak HTTP; ask again"
+        reply(b"{}", content_encoding="gzip"),
+        "breaks off its answer, or does not speak HTTP; ask again",
     ),
     "zstd": Case(
         reply(b"\x28\xb5\x2f\xfd", content_encoding="zstd"),
@@ -111,26 +120,46 @@ CASES = {
         "answered with more than 1 MB, which is not taken in; save it with another program and read the file: failgraph"
         " show FILE",
     ),
-    "401": Case(echo(401), "does not let us in (401); set FAILGRAPH_JAEGER_HEADERS (what it holds is not enough)"),
-    "403": Case(echo(403), "does not let us in (403); set FAILGRAPH_JAEGER_HEADERS (what it holds is not enough)"),
-    "400": Case(reply(b'{"error":{"httpCode":400,"message":"malformed"}}', 400), "answered 400: 400 malformed"),
+    "401": Case(
+        echo(401),
+        "does not let us in (401); set FAILGRAPH_JAEGER_HEADERS (what it holds is not enough)",
+    ),
+    "403": Case(
+        echo(403),
+        "does not let us in (403); set FAILGRAPH_JAEGER_HEADERS (what it holds is not enough)",
+    ),
+    "400": Case(
+        reply(b'{"error":{"httpCode":400,"message":"malformed"}}', 400),
+        "answered 400: 400 malformed",
+    ),
     "500": Case(
-        reply(b'{"errors":[{"code":500,"msg":"disk \\u001b[31mfull"}]}', 500), r"answered 500: 500 disk \x1b[31mfull"
+        reply(b'{"errors":[{"code":500,"msg":"disk \\u001b[31mfull"}]}', 500),
+        r"answered 500: 500 disk \x1b[31mfull",
     ),
     "500 in words": Case(
-        reply(b"upstream\n connect\terror", 500, "text/plain"), "answered 500: upstream connect error"
+        reply(b"upstream\n connect\terror", 500, "text/plain"),
+        "answered 500: upstream connect error",
     ),
-    "500 in Grafana's": Case(reply(b'{"message":"no data source"}', 500), "answered 500: no data source"),
+    "500 in Grafana's": Case(
+        reply(b'{"message":"no data source"}', 500), "answered 500: no data source"
+    ),
     "500, a page": Case(reply(b"<html>oh no</html>", 502, "text/html"), "answered 502"),
     "500, nothing": Case(reply(b"", 504), "answered 504"),
-    "500, endless": Case(raw(b"HTTP/1.1 500 X\r\n\r\n" + b"word " * 9000), f"answered 500: {'word ' * 39}word…"),
+    "500, endless": Case(
+        raw(b"HTTP/1.1 500 X\r\n\r\n" + b"word " * 9000), f"answered 500: {'word ' * 39}word…"
+    ),
     "422": Case(
         reply(b"trace exceeds max size", 422, "text/plain"),
         "does not give so much at once (422): trace exceeds max size; raise max_bytes_per_trace in its overrides",
     ),
-    "429": Case(reply(b"slow down", 429, "text/plain"), "is busy (429) and stayed so: slow down; ask again later"),
+    "429": Case(
+        reply(b"slow down", 429, "text/plain"),
+        "is busy (429) and stayed so: slow down; ask again later",
+    ),
     "503": Case(reply(b"", 503, retry_after="0"), "is busy (503) and stayed so; ask again later"),
-    "429, tomorrow": Case(reply(b"", 429, retry_after="86400"), "is busy (429) and stayed so; ask again later"),
+    "429, tomorrow": Case(
+        reply(b"", 429, retry_after="86400"), "is busy (429) and stayed so; ask again later"
+    ),
     "a redirect": Case(
         reply(b"", 302, location=f"https://user:{SECRET}@sso.example/login?token={SECRET}"),
         "points elsewhere (302, to https://sso.example/login), which is not followed; set FAILGRAPH_JAEGER_URL to the"
@@ -204,7 +233,9 @@ def test_what_is_wrong_is_said_in_one_line(name, jaeger_at):
         assert {asked.headers["authorization"] for asked in server.asked} <= {BASIC}
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("JSON of another product", "half a document")])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in ("JSON of another product", "half a document")]
+)
 def test_a_search_says_the_same(name, jaeger_at):
     """Whatever is asked for."""
     with serving(CASES[name].answer) as server:
@@ -221,7 +252,9 @@ def test_what_is_told_of_errors_holds_nothing_that_was_sent(jaeger_at):
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("escaped", [json.dumps(SECRET), "".join(f"\\u{ord(char):04x}" for char in SECRET)])
+@pytest.mark.parametrize(
+    "escaped", [json.dumps(SECRET), "".join(f"\\u{ord(char):04x}" for char in SECRET)]
+)
 def test_no_way_to_write_it_gets_it_through(escaped, jaeger_at):
     """In an error, in a warning of an answer, in what says that a trace is a part; whole, escaped or cut in two."""
     words = f'"{escaped.strip(chr(34))}"'.encode()
@@ -230,7 +263,10 @@ def test_no_way_to_write_it_gets_it_through(escaped, jaeger_at):
     for answer in [
         reply(b'{"error":{"httpCode":500,"message":%s}}' % words, 500),
         reply(b'{"errors":[{"code":500,"msg":%s}]}' % words, 200),
-        reply(b'{"data":[{"traceID":"%s","spans":[%s],"processes":{}}]}' % (TRACE_ID.encode(), span), 200),
+        reply(
+            b'{"data":[{"traceID":"%s","spans":[%s],"processes":{}}]}' % (TRACE_ID.encode(), span),
+            200,
+        ),
         reply(b'{"message":%s}' % words, 500),
         reply(b" " * (4096 - 8) + BASIC.encode(), 500, "text/plain"),
     ]:
@@ -246,7 +282,10 @@ def test_nobody_there(jaeger_at):
         free.bind(("127.0.0.1", 0))
         at = f"http://127.0.0.1:{free.getsockname()[1]}"
     said = "is it running? FAILGRAPH_JAEGER_URL says where\n"
-    assert jaeger_at(at) == (3, f"failgraph: Jaeger at {at} cannot be reached (Connection refused); {said}")
+    assert jaeger_at(at) == (
+        3,
+        f"failgraph: Jaeger at {at} cannot be reached (Connection refused); {said}",
+    )
     code, err = jaeger_at("https://no-such-host.invalid")
     assert code == 3
     assert err.startswith("failgraph: Jaeger at https://no-such-host.invalid cannot be reached (")
@@ -265,8 +304,27 @@ def test_https_where_http_is_spoken(jaeger_at):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here to make a certificate")
 def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
     """One that nobody vouches for is an error that says how to name its CA; with that the answer is read."""
-    names = ["-keyout", tmp_path / "key", "-out", tmp_path / "cert", "-days", "2", "-subj", "/CN=localhost"]
-    ask = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names, "-addext", "subjectAltName=IP:127.0.0.1"]
+    names = [
+        "-keyout",
+        tmp_path / "key",
+        "-out",
+        tmp_path / "cert",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    ask = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        *names,
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+    ]
     subprocess.run(ask, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
@@ -279,7 +337,10 @@ def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))
         assert jaeger_at(server.url) == (3, f"failgraph: Jaeger at {server.url} answered 500\n")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nothing"))
-    assert jaeger_at(server.url) == (3, "failgraph: the file that SSL_CERT_FILE names cannot be read\n")
+    assert jaeger_at(server.url) == (
+        3,
+        "failgraph: the file that SSL_CERT_FILE names cannot be read\n",
+    )
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64, "xn--zz"])
@@ -305,7 +366,11 @@ def test_nothing_is_asked_in_the_clear_off_loopback(jaeger_at, monkeypatch):
 def test_nothing_is_sent_to_another_place(jaeger_at):
     """A pasted address of another server, even of another port, gets none of the headers."""
     with serving(reply(b"", 401)) as other, serving(reply(b"{}")) as configured:
-        for source in (other.url, f"{other.url}/trace/{TRACE_ID}", f"{other.url}/api/traces/{TRACE_ID}"):
+        for source in (
+            other.url,
+            f"{other.url}/trace/{TRACE_ID}",
+            f"{other.url}/api/traces/{TRACE_ID}",
+        ):
             code, err = jaeger_at(configured.url, "show", source)
             assert code == 3
             assert "does not let us in (401)" in err
@@ -339,12 +404,20 @@ def test_other_machines_are_asked_by_the_proxy_of_the_environment(jaeger_at, mon
         monkeypatch.setenv("http_proxy", proxy.url.replace("//", f"//user:{SECRET}@"))
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
-        code, err = jaeger_at("http://localhost:1", "show", f"http://jaeger.example/trace/{TRACE_ID}")
-        assert (code, err) == (3, "failgraph: Jaeger at http://jaeger.example answered 500: by proxy\n")
+        code, err = jaeger_at(
+            "http://localhost:1", "show", f"http://jaeger.example/trace/{TRACE_ID}"
+        )
+        assert (code, err) == (
+            3,
+            "failgraph: Jaeger at http://jaeger.example answered 500: by proxy\n",
+        )
         assert [asked.path for asked in proxy.asked] == [f"/api/v3/traces/{TRACE_ID}"]
     monkeypatch.setenv("http_proxy", f"nonsense://user:{SECRET}@x")
     code, err = jaeger_at("http://localhost:1", "show", f"http://jaeger.example/trace/{TRACE_ID}")
-    assert (code, err) == (3, "failgraph: the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used\n")
+    assert (code, err) == (
+        3,
+        "failgraph: the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used\n",
+    )
 
 
 def test_without_httpx_it_says_what_to_install(jaeger_at, monkeypatch):
@@ -362,16 +435,22 @@ def client():
     """Make a client that sends secrets along."""
     with contextlib.ExitStack() as stack:
 
-        def make(url: str, sleep: Callable[[float], None] = time.sleep, sent=SENT, **limits: float) -> Client:
+        def make(
+            url: str, sleep: Callable[[float], None] = time.sleep, sent=SENT, **limits: float
+        ) -> Client:
             place = Place("Jaeger", url, URLS["jaeger"], HEADERS["jaeger"])
-            return stack.enter_context(contextlib.closing(Client(place, sent, LIMITS._replace(**limits), sleep)))
+            return stack.enter_context(
+                contextlib.closing(Client(place, sent, LIMITS._replace(**limits), sleep))
+            )
 
         yield make
 
 
 def busy(times: int, status: int = 429, **headers: str) -> Callable[[Asked, Handler], Reply]:
     left = iter(range(times))
-    return lambda *_: reply(b"", status, **headers)() if next(left, None) is not None else Reply(b'{"ok":1}')
+    return lambda *_: (
+        reply(b"", status, **headers)() if next(left, None) is not None else Reply(b'{"ok":1}')
+    )
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -423,7 +502,9 @@ def test_no_error_holds_what_is_sent_anywhere(client):
         asking = client(server.url)
         with pytest.raises(SourceError) as caught:
             asking.get("/x")
-    shown = "".join(traceback.format_exception(caught.value)) + repr((asking, asking.place, asking._http, caught.value))
+    shown = "".join(traceback.format_exception(caught.value)) + repr(
+        (asking, asking.place, asking._http, caught.value)
+    )
     assert not [secret for secret in GIVEN_AWAY if secret in shown]
 
 
@@ -447,7 +528,9 @@ def test_a_small_body_cannot_fill_the_memory():
 
     sizes = Sizes()
     with pytest.raises(response_body.OverlongError):
-        response_body.write([gzip.compress(b"\0" * (1 << 28))], sizes, 8 << 20, time.monotonic() + 60, packed=True)
+        response_body.write(
+            [gzip.compress(b"\0" * (1 << 28))], sizes, 8 << 20, time.monotonic() + 60, packed=True
+        )
     assert sizes.largest <= 1 << 20
 
 
@@ -457,9 +540,16 @@ def test_an_answer_of_several_gzip_chunks_is_whole():
     text = b'{"result":{}}' * 1000
     packed = gzip.compress(text)
     two = gzip.compress(text[:500]) + gzip.compress(text[500:])
-    for chunks in ([packed], [packed[at : at + 1] for at in range(len(packed))], [two], [two[:90], two[90:]]):
+    for chunks in (
+        [packed],
+        [packed[at : at + 1] for at in range(len(packed))],
+        [two],
+        [two[:90], two[90:]],
+    ):
         file = io.BytesIO()
-        assert response_body.write(chunks, file, 1 << 20, time.monotonic() + 60, packed=True) == len(text)
+        assert response_body.write(
+            chunks, file, 1 << 20, time.monotonic() + 60, packed=True
+        ) == len(text)
         assert file.getvalue() == text
     for chunks in ([packed, b"behind"], [packed + b"behind"], [packed[:-1]], []):
         with pytest.raises(response_body.DamagedError):

@@ -50,8 +50,19 @@ NUMBER = st.one_of(
     st.sampled_from([True, 1.5, float("nan"), float("inf"), "503", None, b"\xff", [], {}]),
 )
 ANY = st.one_of(TEXT, NUMBER, st.lists(TEXT, max_size=2), st.dictionaries(TEXT, NUMBER, max_size=2))
-NAMES = [name for name in FailureEvent.model_fields if name not in ("event_id", "boundary", "details", "cause_id")]
-DETAILS = ["provider", "provider_sandbox_id", "provider_status_reason", "exit_code", "provider_request_id", "unknown"]
+NAMES = [
+    name
+    for name in FailureEvent.model_fields
+    if name not in ("event_id", "boundary", "details", "cause_id")
+]
+DETAILS = [
+    "provider",
+    "provider_sandbox_id",
+    "provider_status_reason",
+    "exit_code",
+    "provider_request_id",
+    "unknown",
+]
 RECIPES = st.fixed_dictionaries(
     {
         "fields": st.dictionaries(st.sampled_from(NAMES), ANY, max_size=6),
@@ -87,7 +98,10 @@ def made(recipe: dict[str, Any]) -> BaseException:
         return RuntimeError(recipe["cause"], recipe["fields"].get("failure_reason") is None)
     fields = {"failure_kind": "judge_failed", **recipe["fields"]}
     error = NgFailureEvent(
-        boundary=recipe["boundary"], details=recipe["details"], event_id=recipe["event_id"], **fields
+        boundary=recipe["boundary"],
+        details=recipe["details"],
+        event_id=recipe["event_id"],
+        **fields,
     )
     error.__cause__ = None if recipe["cause"] is None else OSError(recipe["cause"])
     return error
@@ -95,14 +109,21 @@ def made(recipe: dict[str, Any]) -> BaseException:
 
 def follow(recipe: dict[str, Any], tracer: Any) -> None:
     """Let a recipe happen on a span of its own, inside a hop, between what nobody could object to."""
-    with contextlib.suppress(NgFailureEvent, RuntimeError), tracer.start_as_current_span("work") as span:
+    with (
+        contextlib.suppress(NgFailureEvent, RuntimeError),
+        tracer.start_as_current_span("work") as span,
+    ):
         with failgraph.hop():
             if recipe["way"] == "wrong":
-                failgraph.record(recipe["wrong"], boundary=recipe["wrong"], kind=recipe["wrong"], own=True)
+                failgraph.record(
+                    recipe["wrong"], boundary=recipe["wrong"], kind=recipe["wrong"], own=True
+                )
             elif recipe["way"] == "status" and isinstance(recipe["wrong"], str):
                 span.set_status(Status(StatusCode.ERROR, recipe["wrong"]))
             elif recipe["way"] == "record":
-                failgraph.record(made(recipe), reason=recipe["wrong"], stage=recipe["cause"], own=True)
+                failgraph.record(
+                    made(recipe), reason=recipe["wrong"], stage=recipe["cause"], own=True
+                )
             else:
                 raise made(recipe)
 
@@ -127,7 +148,9 @@ def batches(make_provider, exporter) -> list[list[ReadableSpan]]:
 def test_every_span_of_every_batch_arrives(way, batches, tmp_path):
     """By gRPC, by HTTP and as JSON: with each failure on it, whatever stands in its fields."""
     sent = {f"{span.context.span_id:016x}": span for batch in batches for span in batch}
-    failures = sum(event.name == "nemo.gym.failure" for span in sent.values() for event in span.events)
+    failures = sum(
+        event.name == "nemo.gym.failure" for span in sent.values() for event in span.events
+    )
     assert failures > COUNT // 2
     with jaeger(tmp_path) as there, collector(tmp_path, there) as between:
         if way == "json":
@@ -140,7 +163,9 @@ def test_every_span_of_every_batch_arrives(way, batches, tmp_path):
                 if way == "grpc"
                 else HttpExporter(f"http://{between.otlp_http}/v1/traces")
             )
-            assert [exporter.export(batch) for batch in batches] == [SpanExportResult.SUCCESS] * len(batches)
+            assert [exporter.export(batch) for batch in batches] == [
+                SpanExportResult.SUCCESS
+            ] * len(batches)
             exporter.shutdown()
         between.end()
         arrived = list(spans(between.json))

@@ -49,15 +49,26 @@ def test_usual_spans_are_read_at_once():
     """Ids and times are those that parsing each span gives, in its order, of each scope."""
     made = message()
     found = rows(made.SerializeToString())
-    assert [are_usual(each, count) for each, count in zip(found, (COUNT, 2), strict=True)] == [True, True]
-    assert [list(times(each)) for each in found] == [seen(scope.spans) for scope in made.scope_spans]
+    assert [are_usual(each, count) for each, count in zip(found, (COUNT, 2), strict=True)] == [
+        True,
+        True,
+    ]
+    assert [list(times(each)) for each in found] == [
+        seen(scope.spans) for scope in made.scope_spans
+    ]
     assert not are_usual(found[0], COUNT - 1)
 
 
 def test_of_a_field_that_is_there_twice_the_last_counts():
     """As in protobuf."""
     first, last = (
-        Span(trace_id=letter * 16, span_id=letter * 8, kind=1, start_time_unix_nano=5, end_time_unix_nano=ord(letter))
+        Span(
+            trace_id=letter * 16,
+            span_id=letter * 8,
+            kind=1,
+            start_time_unix_nano=5,
+            end_time_unix_nano=ord(letter),
+        )
         for letter in (b"a", b"b")
     )
     twice = first.SerializeToString() + last.SerializeToString()

@@ -128,12 +128,17 @@ def test_show_takes_one_trace(form: list[str], run: Callable[..., Done], whole: 
 
 def test_show_without_a_trace_shows_what_list_would(run: Callable[..., Done], whole: Path) -> None:
     """The traces of show are those of list, and each tree is what show gives for it alone."""
-    assert run("show", whole).out == run("show", whole, TRACE).out + run("show", whole, OTHER_TRACE).out
+    assert (
+        run("show", whole).out
+        == run("show", whole, TRACE).out + run("show", whole, OTHER_TRACE).out
+    )
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
 @pytest.mark.parametrize("form", [[], ["--json"], ["--strict"]])
-def test_no_failures_is_no_error(command: str, form: list[str], run: Callable[..., Done], clean: Path) -> None:
+def test_no_failures_is_no_error(
+    command: str, form: list[str], run: Callable[..., Done], clean: Path
+) -> None:
     """No failures: exit code 0, an empty stdout, and stderr says in how many traces."""
     done = run(command, clean, *form)
     assert (done.code, done.out) == (0, "")
@@ -141,7 +146,9 @@ def test_no_failures_is_no_error(command: str, form: list[str], run: Callable[..
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_number_too_long_to_print_is_shown(form: list[str], run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_number_too_long_to_print_is_shown(
+    form: list[str], run: Callable[..., Done], tmp_path: Path
+) -> None:
     """An exit code of 5,000 digits does not end the command."""
     happened = seen(event("e1", boundary="sandbox", details={"exit_code": 10**5000}))
     done = run("show", write(tmp_path / "f", process(span(1, None, happened))), *form)
@@ -180,7 +187,9 @@ def test_losses_are_told(command: str, run: Callable[..., Done], lossy: Path) ->
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_broken_line_is_told_on_stderr(form: list[str], run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_broken_line_is_told_on_stderr(
+    form: list[str], run: Callable[..., Done], tmp_path: Path
+) -> None:
     """A broken line is named on stderr with its number, stdout stays whole, and --strict makes it a finding."""
     path = write(tmp_path / "f", process(span(1, None, seen(event("e1")))), b"broken")
     done = run("list", path, *form)
@@ -191,7 +200,9 @@ def test_a_broken_line_is_told_on_stderr(form: list[str], run: Callable[..., Don
     assert run("list", path, "--strict", *form).code == 1
 
 
-def test_a_broken_line_is_a_finding_without_failures_too(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_broken_line_is_a_finding_without_failures_too(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
     """A failure may have stood on the line that is broken."""
     path = write(tmp_path / "f", process(span(1)), b"broken")
     assert run("list", path, "--strict").code == 1
@@ -202,7 +213,15 @@ def test_a_broken_line_is_a_finding_without_failures_too(run: Callable[..., Done
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["explode"], ["list"], ["show"], ["list", "--json"], ["list", "f", "g"], ["show", "f", "--what"]],
+    [
+        [],
+        ["explode"],
+        ["list"],
+        ["show"],
+        ["list", "--json"],
+        ["list", "f", "g"],
+        ["show", "f", "--what"],
+    ],
 )
 def test_wrong_use_is_2(arguments: list[str], run: Callable[..., Done]) -> None:
     """Wrong use exits with 2, and says how on stderr only."""
@@ -219,7 +238,9 @@ def test_help_names_the_commands_and_exit_codes(run: Callable[..., Done]) -> Non
         assert word in done.out
 
 
-def test_wrong_settings_are_all_told(run: Callable[..., Done], whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_are_all_told(
+    run: Callable[..., Done], whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wrong settings exit with 2; each is told with its value and choices, an unknown name with the one meant."""
     monkeypatch.setenv("FAILGRAPH_LINKS", "sideways")
     monkeypatch.setenv("FAILGRAPH_PLACEMNT", "span")
@@ -237,7 +258,9 @@ def test_wrong_settings_are_all_told(run: Callable[..., Done], whole: Path, monk
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
-@pytest.mark.parametrize("content", [None, b"", b"hello\n", b'{"resourceLogs": []}', b"\x1f\x8b\x08\x00"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"hello\n", b'{"resourceLogs": []}', b"\x1f\x8b\x08\x00"]
+)
 def test_a_source_that_cannot_be_read_is_3(
     command: str, content: bytes | None, run: Callable[..., Done], tmp_path: Path
 ) -> None:
@@ -278,14 +301,20 @@ def test_no_error_shows_a_traceback_or_a_secret(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 400], ids=["little output", "much output"])
 @pytest.mark.parametrize("command", ["list", "show"])
 @pytest.mark.parametrize("environ", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
-def test_a_reader_that_left_is_no_error(environ: dict[str, str], command: str, size: int, tmp_path: Path) -> None:
+def test_a_reader_that_left_is_no_error(
+    environ: dict[str, str], command: str, size: int, tmp_path: Path
+) -> None:
     """When the reader of the pipe is gone the command ends with 0 and without a word, whatever it had to say."""
-    documents = [process(span(1, None, seen(event("e1")), trace=f"{at:032x}")) for at in range(1, size + 1)]
+    documents = [
+        process(span(1, None, seen(event("e1")), trace=f"{at:032x}")) for at in range(1, size + 1)
+    ]
     path = write(tmp_path / "f", *documents)
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess_of([command, "--json", path], environ, stdout=writer, stderr=subprocess.PIPE)
+        done = subprocess_of(
+            [command, "--json", path], environ, stdout=writer, stderr=subprocess.PIPE
+        )
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
@@ -293,8 +322,12 @@ def test_a_reader_that_left_is_no_error(environ: dict[str, str], command: str, s
 
 def test_a_terminal_that_is_ascii_gets_escapes(tmp_path: Path) -> None:
     """Where stdout cannot show a character it is escaped: no exception, no lost line."""
-    path = write(tmp_path / "f", process(span(1, None, seen(event("e1", failure_reason="€😀")), name="é")))
-    done = subprocess_of(["show", path], {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, capture_output=True)
+    path = write(
+        tmp_path / "f", process(span(1, None, seen(event("e1", failure_reason="€😀")), name="é"))
+    )
+    done = subprocess_of(
+        ["show", path], {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, capture_output=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u20ac" in done.stdout
     assert "judge_failed" in done.stdout
@@ -313,9 +346,22 @@ def rollouts(tmp_path: Path) -> Path:
     documents = []
     for number, ago in enumerate((121, 61, 1)):
         start = now - ago * 1_000_000_000 - T0
-        happened = seen(event(f"e{number}", kind=f"kind-{number}", boundary=("model", "agent", "agent")[number]), start)
+        happened = seen(
+            event(
+                f"e{number}", kind=f"kind-{number}", boundary=("model", "agent", "agent")[number]
+            ),
+            start,
+        )
         here = {"nemo.gym.rollout.id": f"r{number}"}
-        one = span(1, None, happened, start=start, end=start + 1000, trace=f"{number + 1}" * 32, attributes=here)
+        one = span(
+            1,
+            None,
+            happened,
+            start=start,
+            end=start + 1000,
+            trace=f"{number + 1}" * 32,
+            attributes=here,
+        )
         documents.append(process(one, service=f"service-{number}"))
     clean = span(1, None, trace=CLEAN_TRACE, attributes={"nemo.gym.rollout.id": "clean"})
     return write(tmp_path / "rollouts.jsonl", *documents, process(clean))
@@ -340,7 +386,9 @@ def rollouts(tmp_path: Path) -> Path:
         (["--limit", "1", "--boundary", "model"], "1"),
     ],
 )
-def test_the_filters_choose_traces(run: Callable[..., Done], rollouts: Path, options: list[str], expected: str) -> None:
+def test_the_filters_choose_traces(
+    run: Callable[..., Done], rollouts: Path, options: list[str], expected: str
+) -> None:
     """Each option leaves the traces that it names, all together those that fit all; `list` and `show` agree."""
     listed, shown = (run(command, rollouts, "--json", *options) for command in ("list", "show"))
     assert [json.loads(line)["trace_id"][0] for line in listed.out.splitlines()] == list(expected)
@@ -356,9 +404,13 @@ def test_what_the_limit_left_out_is_said(run: Callable[..., Done], rollouts: Pat
     assert run("list", rollouts, "--limit", 3).err == ""
 
 
-def test_filters_that_leave_nothing_say_what_there_is(run: Callable[..., Done], rollouts: Path) -> None:
+def test_filters_that_leave_nothing_say_what_there_is(
+    run: Callable[..., Done], rollouts: Path
+) -> None:
     """Nothing of that kind is no error; a rollout without failures is not one that the source does not know."""
-    assert run("list", rollouts, "--kind", "other").err == ("failgraph: no such failures; 3 traces of 4 have others\n")
+    assert run("list", rollouts, "--kind", "other").err == (
+        "failgraph: no such failures; 3 traces of 4 have others\n"
+    )
     assert run("list", rollouts, "--rollout", "clean").code == 0
     unknown = run("list", rollouts, "--rollout", "r9\x1b[31m")
     assert (unknown.code, unknown.out) == (3, "")
@@ -374,9 +426,12 @@ def test_a_time_is_taken_to_the_microsecond(run: Callable[..., Done], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "option", [["--since", "yesterday"], ["--limit", "0"], ["--limit", "-1"], ["--boundary", "moon"]]
+    "option",
+    [["--since", "yesterday"], ["--limit", "0"], ["--limit", "-1"], ["--boundary", "moon"]],
 )
-def test_a_filter_that_cannot_be_used_is_wrong_use(run: Callable[..., Done], rollouts: Path, option: list[str]) -> None:
+def test_a_filter_that_cannot_be_used_is_wrong_use(
+    run: Callable[..., Done], rollouts: Path, option: list[str]
+) -> None:
     """A time, a number or a boundary that is none is shown, with what would be one."""
     done = run("list", rollouts, *option)
     assert (done.code, done.out) == (2, "")
@@ -393,7 +448,8 @@ def test_the_first_digits_of_a_trace_are_enough(run: Callable[..., Done], whole:
 def test_digits_of_several_traces_ask_for_more(run: Callable[..., Done], tmp_path: Path) -> None:
     """Digits that two traces begin with are an error that says so."""
     both = write(
-        tmp_path / "both", process(*(span(1, None, seen(event(end)), trace="ab" * 15 + f"0{end}") for end in "12"))
+        tmp_path / "both",
+        process(*(span(1, None, seen(event(end)), trace="ab" * 15 + f"0{end}") for end in "12")),
     )
     done = run("show", both, "abababab")
     assert done.code == 3

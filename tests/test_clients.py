@@ -11,7 +11,15 @@ import pytest
 import requests
 
 import failgraph
-from failgraph import FailureEvent, FailureReport, NgFailureEvent, current_report, hop, raise_for_failure, record
+from failgraph import (
+    FailureEvent,
+    FailureReport,
+    NgFailureEvent,
+    current_report,
+    hop,
+    raise_for_failure,
+    record,
+)
 from failgraph.instrumentation import attach as attaching
 from failgraph.redaction import redact
 from failgraph.transport.headers import Place, encode
@@ -109,14 +117,22 @@ async def with_requests(url: str, headers=None):
         return session.get(url, headers=headers)
 
 
-@pytest.fixture(params=[with_aiohttp, with_httpx_async, with_httpx, with_requests], ids=lambda each: each.__name__)
+@pytest.fixture(
+    params=[with_aiohttp, with_httpx_async, with_httpx, with_requests],
+    ids=lambda each: each.__name__,
+)
 def get(request):
     """One GET with each client, from a synchronous test."""
     return lambda url, headers=None: asyncio.run(request.param(url, headers))
 
 
 def written(exporter) -> list[dict]:
-    return [dict(e.attributes) for s in exporter.get_finished_spans() for e in s.events if e.name == "nemo.gym.failure"]
+    return [
+        dict(e.attributes)
+        for s in exporter.get_finished_spans()
+        for e in s.events
+        if e.name == "nemo.gym.failure"
+    ]
 
 
 def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter):
@@ -154,7 +170,9 @@ def test_what_a_peer_only_passed_on_is_recorded_here_as_remote(get, peer, tracer
 def test_a_local_failure_is_never_overwritten(get, peer, tracer, exporter):
     """A peer's copy of an event that this process observed changes neither the event nor its place."""
     mine = event("mine", failure_reason="as it was")
-    peer.headers = told(event("mine", kind="cancelled", failure_reason="a lie that is much longer than the truth"))
+    peer.headers = told(
+        event("mine", kind="cancelled", failure_reason="a lie that is much longer than the truth")
+    )
     with tracer.start_as_current_span("request") as span, hop():
         recorded = record(mine)
         get(peer.url())
@@ -227,7 +245,9 @@ def test_a_streamed_reply_is_read_from_its_head(peer, tracer):
             assert session.get(peer.url(), stream=True).raw.read() == b"body"
 
 
-@pytest.mark.parametrize("value", ["{", "none", "{}", "[]", "eJw=", "x" * 3000, json.dumps({"events": {"a": 1}})])
+@pytest.mark.parametrize(
+    "value", ["{", "none", "{}", "[]", "eJw=", "x" * 3000, json.dumps({"events": {"a": 1}})]
+)
 def test_a_header_that_is_no_report_changes_nothing(get, peer, tracer, exporter, value):
     """Counted, ignored; the reply is the reply."""
     peer.headers = {"X-NG-Failure-Report": value, "X-NG-Failure-Spans": value}

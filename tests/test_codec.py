@@ -9,14 +9,31 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from failgraph import FailureBoundary, FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
-from failgraph.codec import Limits, Seen, Span, decode, decode_event, encode_event, encode_report, report_attributes
+from failgraph import (
+    FailureBoundary,
+    FailureEvent,
+    FailureReport,
+    ModelFailureDetails,
+    SandboxFailureDetails,
+)
+from failgraph.codec import (
+    Limits,
+    Seen,
+    Span,
+    decode,
+    decode_event,
+    encode_event,
+    encode_report,
+    report_attributes,
+)
 from failgraph.failure.kinds import REGISTERED, fits_pattern
 from failgraph.losses import MEANING
 
 P = "nemo.gym.failure."
 LAX = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 
@@ -27,7 +44,15 @@ LAX = settings(
 def texts(most: int | None, least: int = 0) -> st.SearchStrategy[str]:
     """Text of up to `most` characters: short ones, and ones that fill the field with 1 to 4 bytes a character."""
     full = 6001 if most is None else most
-    hard = ["a" * full, "é" * full, "€" * full, "😀" * full, "a" + "😀" * (full - 1), "\x00" * full, "\x1b\r\n\t\x7f"]
+    hard = [
+        "a" * full,
+        "é" * full,
+        "€" * full,
+        "😀" * full,
+        "a" + "😀" * (full - 1),
+        "\x00" * full,
+        "\x1b\r\n\t\x7f",
+    ]
     return st.one_of(
         st.text(min_size=least, max_size=min(full, 30)),
         st.sampled_from([text for text in hard if len(text) <= full]),
@@ -50,10 +75,17 @@ def optional(most: int) -> st.SearchStrategy[str | None]:
 
 
 KINDS = st.one_of(
-    st.sampled_from(sorted(REGISTERED)), st.just("my_server:odd_kind"), st.just("_OTHER"), texts(None, least=1)
+    st.sampled_from(sorted(REGISTERED)),
+    st.just("my_server:odd_kind"),
+    st.just("_OTHER"),
+    texts(None, least=1),
 )
 STATUS = st.none() | st.sampled_from([100, 404, 599])
-EXIT_CODES = st.none() | st.integers() | st.sampled_from([0, -9, 2**63 - 1, 2**63, -(2**63), 2**70, -(2**70), 10**2500])
+EXIT_CODES = (
+    st.none()
+    | st.integers()
+    | st.sampled_from([0, -9, 2**63 - 1, 2**63, -(2**63), 2**70, -(2**70), 10**2500])
+)
 FOREIGN = st.none() | st.fixed_dictionaries(
     {"exception_type": texts(256, least=1), "message": texts(2000), "http_status": STATUS}
 )
@@ -76,7 +108,9 @@ STAGES = st.none() | st.sampled_from(["admission", "seed", "agent", "verificatio
 
 
 @st.composite
-def events(draw: st.DrawFn, event_id: str | None = None, cause_id: str | None = None) -> FailureEvent:
+def events(
+    draw: st.DrawFn, event_id: str | None = None, cause_id: str | None = None
+) -> FailureEvent:
     """Any valid event."""
     boundary = draw(BOUNDARIES)
     return FailureEvent(
@@ -103,7 +137,9 @@ def reports(draw: st.DrawFn) -> FailureReport:
     made: dict[str, FailureEvent] = {}
     for key in keys:
         nameable = [cause for cause in made if len(cause) <= 128]
-        made[key] = draw(events(key, draw(st.none() | st.sampled_from(nameable)) if nameable else None))
+        made[key] = draw(
+            events(key, draw(st.none() | st.sampled_from(nameable)) if nameable else None)
+        )
     nameable = [key for key in keys if len(key) <= 128]
     order = draw(st.permutations(keys))
     return FailureReport(
@@ -125,7 +161,9 @@ def strings_of(attributes: dict[str, Any]) -> list[str]:
 
 def one(**fields: Any) -> FailureEvent:
     """A small event of the given fields."""
-    return FailureEvent(**{"event_id": "e1", "failure_kind": "judge_failed", "boundary": "agent", **fields})
+    return FailureEvent(
+        **{"event_id": "e1", "failure_kind": "judge_failed", "boundary": "agent", **fields}
+    )
 
 
 FULL = one(
@@ -207,7 +245,9 @@ def test_an_event_comes_back_within_the_limit_on_values(
     event: FailureEvent, length: int | None, remote: bool, late: bool, cause: Span | None
 ) -> None:
     """Also under a value limit no string is over 2,000 bytes or the limit, and event, flags and seq come back."""
-    attributes = encode_event(event, seq=3, remote=remote, late=late, cause=cause, limits=Limits(value_length=length))
+    attributes = encode_event(
+        event, seq=3, remote=remote, late=late, cause=cause, limits=Limits(value_length=length)
+    )
     for text in strings_of(attributes):
         assert len(text.encode()) <= 2000
         assert length is None or len(text) <= length
@@ -270,7 +310,9 @@ def test_no_chunk_ends_inside_a_character(char: str, lead: str) -> None:
         ("a" * 2001, 4000, True),
     ],
 )
-def test_only_a_text_over_the_limit_is_continued(kind: str, length: int | None, continued: bool) -> None:
+def test_only_a_text_over_the_limit_is_continued(
+    kind: str, length: int | None, continued: bool
+) -> None:
     """A text continues in `<key>_rest` when it is over 2,000 bytes, or over the provider's value limit if smaller."""
     attributes = encode_event(one(failure_kind=kind), limits=Limits(value_length=length))
     assert (P + "kind_rest" in attributes) is continued
@@ -301,11 +343,20 @@ def test_details_without_a_field_are_named(boundary: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "written"),
-    [(0, 0), (-9, -9), (2**63 - 1, 2**63 - 1), (2**63, str(2**63)), (-(2**63), -(2**63)), (2**70, str(2**70))],
+    [
+        (0, 0),
+        (-9, -9),
+        (2**63 - 1, 2**63 - 1),
+        (2**63, str(2**63)),
+        (-(2**63), -(2**63)),
+        (2**70, str(2**70)),
+    ],
 )
 def test_an_integer_beyond_64_bits_is_decimal_text(code: int, written: object) -> None:
     """exit_code is an int where 64 bits hold it, else its decimal text."""
-    value = encode_event(one(boundary="sandbox", details={"exit_code": code}))[P + "sandbox.exit_code"]
+    value = encode_event(one(boundary="sandbox", details={"exit_code": code}))[
+        P + "sandbox.exit_code"
+    ]
     assert value == written
     assert type(value) is type(written)
 
@@ -315,13 +366,26 @@ def test_text_bytes_counts_every_text_of_the_record_once(length: int | None) -> 
     """text_bytes is the UTF-8 size of all texts of the record, without error.type and the cause's place."""
     reason = "€" * 900  # 2,700 bytes: continued
     event = FULL.model_copy(update={"failure_reason": reason})
-    texts = ["e1", "sandbox", "judge_failed", reason, "agent", "e0", "exec", "op-1", "try-2", "SandboxDied"]
+    texts = [
+        "e1",
+        "sandbox",
+        "judge_failed",
+        reason,
+        "agent",
+        "e0",
+        "exec",
+        "op-1",
+        "try-2",
+        "SandboxDied",
+    ]
     texts += ["docker", "sb", "ex", "OOMKilled", "OSError", "gone"]
     wanted = sum(len(text.encode()) for text in texts)
     for cause in (None, PLACE):
         attributes = encode_event(event, cause=cause, limits=Limits(value_length=length))
         assert attributes[P + "text_bytes"] == wanted
-    assert encode_event(event, limits=Limits(attributes=12))[P + "text_bytes"] == wanted, "counted before limits"
+    assert encode_event(event, limits=Limits(attributes=12))[P + "text_bytes"] == wanted, (
+        "counted before limits"
+    )
 
 
 @pytest.mark.parametrize(
@@ -338,7 +402,9 @@ def test_text_bytes_counts_every_text_of_the_record_once(length: int | None) -> 
         ("k" * 2001, None, "_OTHER"),
     ],
 )
-def test_error_type_is_a_low_cardinality_kind(kind: str, length: int | None, error_type: str) -> None:
+def test_error_type_is_a_low_cardinality_kind(
+    kind: str, length: int | None, error_type: str
+) -> None:
     """error.type is the kind, or `_OTHER` for one of neither pattern or over the limit; it is never continued."""
     attributes = encode_event(one(failure_kind=kind), limits=Limits(value_length=length))
     assert attributes["error.type"] == error_type
@@ -356,25 +422,33 @@ def test_sorted_by_key_the_first_three_say_what_failed() -> None:
 IDENTITY = {P + "id", P + "kind", P + "boundary", P + "cause.id"}
 
 
-@pytest.mark.parametrize("event", [FULL, one(cause_id="e0"), FULL.model_copy(update={"failure_reason": "€" * 2000})])
+@pytest.mark.parametrize(
+    "event", [FULL, one(cause_id="e0"), FULL.model_copy(update={"failure_reason": "€" * 2000})]
+)
 def test_identity_comes_last(event: FailureEvent) -> None:
     """The SDK keeps the last attributes, so id, kind, boundary and cause.id are the last four."""
-    assert set(list(encode_event(event, seq=7, remote=True, late=True, cause=PLACE))[-4:]) == IDENTITY
+    assert (
+        set(list(encode_event(event, seq=7, remote=True, late=True, cause=PLACE))[-4:]) == IDENTITY
+    )
 
 
 @pytest.mark.parametrize("most", [4, 8, 12])
-@pytest.mark.parametrize("event", [FULL, one(cause_id="e0", failure_reason="€" * 2000, operation="x")])
+@pytest.mark.parametrize(
+    "event", [FULL, one(cause_id="e0", failure_reason="€" * 2000, operation="x")]
+)
 @pytest.mark.parametrize("flags", [{}, {"remote": True, "late": True, "cause": PLACE}])
-def test_identity_survives_a_limit_on_attributes(event: FailureEvent, most: int, flags: dict[str, Any]) -> None:
+def test_identity_survives_a_limit_on_attributes(
+    event: FailureEvent, most: int, flags: dict[str, Any]
+) -> None:
     """Within 8 and 4 attributes id, kind, boundary and cause.id stay, and what went is named attribute_missing."""
     attributes = encode_event(event, seq=7, limits=Limits(attributes=most), **flags)
     assert len(attributes) <= most
     assert set(attributes) >= IDENTITY
     back = decode_event(attributes)
     assert back.event is not None
-    assert back.event.model_dump(include={"event_id", "failure_kind", "boundary", "cause_id"}) == event.model_dump(
+    assert back.event.model_dump(
         include={"event_id", "failure_kind", "boundary", "cause_id"}
-    )
+    ) == event.model_dump(include={"event_id", "failure_kind", "boundary", "cause_id"})
     whole = len(encode_event(event, seq=7, **flags)) <= most
     assert ("attribute_missing" in {loss.kind for loss in back.losses}) is not whole
     assert "text_cut" not in {loss.kind for loss in back.losses}
@@ -383,7 +457,9 @@ def test_identity_survives_a_limit_on_attributes(event: FailureEvent, most: int,
 @pytest.mark.parametrize("length", [20])
 def test_identity_survives_both_limits_together(length: int) -> None:
     """With 8 attributes of 20 characters ids of 128 characters still come back whole."""
-    event = FULL.model_copy(update={"event_id": "i" * 128, "cause_id": "c" * 128, "failure_kind": "k" * 128})
+    event = FULL.model_copy(
+        update={"event_id": "i" * 128, "cause_id": "c" * 128, "failure_kind": "k" * 128}
+    )
     attributes = encode_event(event, limits=Limits(attributes=8, value_length=length))
     back = decode_event(attributes).event
     assert len(attributes) <= 8
@@ -419,7 +495,12 @@ def test_what_the_sdk_drops_first_is_named(event: FailureEvent, dropped: int) ->
 # --- the hop's span
 
 
-def seen(*chain: FailureEvent, failure_id: str | None = None, omitted: bool = False, total: int | None = None) -> Seen:
+def seen(
+    *chain: FailureEvent,
+    failure_id: str | None = None,
+    omitted: bool = False,
+    total: int | None = None,
+) -> Seen:
     """What a hop knows at its end, of its events."""
     events = {event.event_id: event for event in chain}
     return Seen(events, failure_id, omitted, len(events) if total is None else total)
@@ -438,7 +519,9 @@ def test_a_hop_without_failures_has_no_attributes() -> None:
 
 def test_a_hop_has_the_attributes_of_the_table() -> None:
     """Each report attribute of the design, with its value; kinds and boundaries once each."""
-    attributes = report_attributes(seen(OTHER, ROOT, EFFECT, failure_id="effect", total=9), "cd" * 8)
+    attributes = report_attributes(
+        seen(OTHER, ROOT, EFFECT, failure_id="effect", total=9), "cd" * 8
+    )
     assert sorted(attributes.pop(P + "report.kinds")) == ["agent_run_error", "provider_oom_killed"]
     assert sorted(attributes.pop(P + "report.boundaries")) == ["agent", "model", "sandbox"]
     assert attributes == {
@@ -462,7 +545,10 @@ def test_a_hop_has_the_attributes_of_the_table() -> None:
 )
 def test_what_a_report_does_not_have_has_no_attribute(hop: Seen, absent: set[str]) -> None:
     """report.id is absent on success, report.omitted where nothing is, report.root.span_id where it is unknown."""
-    every = {"schema_version", *(f"report.{name}" for name in ("id", "ids", "count", "omitted", "kinds", "boundaries"))}
+    every = {
+        "schema_version",
+        *(f"report.{name}" for name in ("id", "ids", "count", "omitted", "kinds", "boundaries")),
+    }
     every |= {"report.root.id", "report.root.kind", "report.root.span_id"}
     assert set(report_attributes(hop)) == {P + name for name in every - absent}
 
@@ -491,9 +577,9 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
     assert P + "report.root.span_id" not in attributes
     assert attributes[P + "report.omitted"] is True
     assert all(len(text) <= 20 for text in strings_of(attributes))
-    assert decode([encode_event(event) for event in hop.events.values()], attributes)[0] == FailureReport(
-        events=dict(hop.events), failure_id="i" * 21, omitted=True
-    )
+    assert decode([encode_event(event) for event in hop.events.values()], attributes)[
+        0
+    ] == FailureReport(events=dict(hop.events), failure_id="i" * 21, omitted=True)
     fits = report_attributes(seen(one(event_id="i" * 20)), "cd" * 8, Limits(value_length=20))
     assert fits[P + "report.ids"] == ("i" * 20,)
     assert P + "report.omitted" not in fits
@@ -501,7 +587,9 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
 
 def test_no_report_attribute_is_longer_than_the_value_limit() -> None:
     """The span id of the root cause is left out too where the limit would cut it."""
-    attributes = report_attributes(seen(one(event_id="e"), failure_id="e"), "cd" * 8, Limits(value_length=10))
+    attributes = report_attributes(
+        seen(one(event_id="e"), failure_id="e"), "cd" * 8, Limits(value_length=10)
+    )
     assert all(len(text) <= 10 for text in strings_of(attributes))
 
 
@@ -525,7 +613,9 @@ def kinds(losses: tuple[Any, ...]) -> list[str]:
 
 def without(attributes: dict[str, Any], *names: str) -> dict[str, Any]:
     """`attributes` without some of ours."""
-    return {key: value for key, value in attributes.items() if key not in {P + name for name in names}}
+    return {
+        key: value for key, value in attributes.items() if key not in {P + name for name in names}
+    }
 
 
 def counted(attributes: dict[str, Any], more: int) -> dict[str, Any]:
@@ -542,9 +632,17 @@ CUT: list[tuple[str, Callable[[dict[str, Any]], dict[str, Any]], list[str]]] = [
     ("seq of a wrong type", lambda a: {**a, P + "seq": "first"}, ["attribute_missing"]),
     ("a status out of range", lambda a: {**a, P + "http_status": 999}, ["unknown_field"]),
     ("a status that is true", lambda a: {**a, P + "http_status": True}, ["unknown_field"]),
-    ("an exit code that is true", lambda a: {**a, P + "sandbox.exit_code": True}, ["unknown_field"]),
+    (
+        "an exit code that is true",
+        lambda a: {**a, P + "sandbox.exit_code": True},
+        ["unknown_field"],
+    ),
     ("an unknown stage", lambda a: {**a, P + "stage": "agenz"}, ["unknown_field"]),
-    ("an unknown detail", lambda a: counted({**a, P + "sandbox.colour": "red"}, 3), ["unknown_field"]),
+    (
+        "an unknown detail",
+        lambda a: counted({**a, P + "sandbox.colour": "red"}, 3),
+        ["unknown_field"],
+    ),
     (
         "an unknown detail and a cut string",
         lambda a: {**counted({**a, P + "sandbox.colour": "red"}, 3), P + "reason": "the"},
@@ -555,11 +653,17 @@ CUT: list[tuple[str, Callable[[dict[str, Any]], dict[str, Any]], list[str]]] = [
         lambda a: {**a, P + "http_status": 999, P + "reason": "the"},
         ["text_cut", "unknown_field"],
     ),
-    ("a field past its limit", lambda a: counted({**a, P + "reason": "r" * 2001}, 1985), ["text_cut"]),
+    (
+        "a field past its limit",
+        lambda a: counted({**a, P + "reason": "r" * 2001}, 1985),
+        ["text_cut"],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("damage", "losses"), [case[1:] for case in CUT], ids=[case[0] for case in CUT])
+@pytest.mark.parametrize(
+    ("damage", "losses"), [case[1:] for case in CUT], ids=[case[0] for case in CUT]
+)
 def test_damage_to_an_event_is_named_and_the_event_kept(
     damage: Callable[[dict[str, Any]], dict[str, Any]], losses: list[str]
 ) -> None:
@@ -577,7 +681,8 @@ def test_damage_to_an_event_is_named_and_the_event_kept(
 TEXT_KEYS = sorted(
     key
     for key, value in FULL_KEYS.items()
-    if isinstance(value, str) and key not in {"error.type", P + "id", P + "cause.trace_id", P + "cause.span_id"}
+    if isinstance(value, str)
+    and key not in {"error.type", P + "id", P + "cause.trace_id", P + "cause.span_id"}
 )
 
 
@@ -638,7 +743,10 @@ def test_details_on_a_boundary_that_has_none_are_left_out() -> None:
 
 def test_an_event_without_a_boundary_is_left_out() -> None:
     """Without a boundary there is no record: attribute_missing, and the report is not whole."""
-    for damaged in (without(encode_event(FULL), "boundary"), {**encode_event(FULL), P + "boundary": "kitchen"}):
+    for damaged in (
+        without(encode_event(FULL), "boundary"),
+        {**encode_event(FULL), P + "boundary": "kitchen"},
+    ):
         report, losses = decode([damaged])
         assert report.events == {}
         assert report.omitted
@@ -700,14 +808,20 @@ def test_among_peers_the_copy_with_more_text_wins(swap: bool) -> None:
 
 def test_an_unreadable_own_copy_leaves_a_peers() -> None:
     """A copy without a boundary is no rival: the peer's copy stands in."""
-    report, losses = decode([without(encode_event(one()), "boundary"), encode_event(one(), remote=True)])
+    report, losses = decode(
+        [without(encode_event(one()), "boundary"), encode_event(one(), remote=True)]
+    )
     assert report.events == {"e1": one()}
     assert "attribute_missing" in kinds(losses)
 
 
 def test_ids_that_were_written_are_looked_up() -> None:
     """An id of report.ids or report.id without its event is event_missing, and the report is not whole."""
-    attributes = {P + "schema_version": 1, P + "report.ids": ("e1", "gone"), P + "report.id": "own-gone"}
+    attributes = {
+        P + "schema_version": 1,
+        P + "report.ids": ("e1", "gone"),
+        P + "report.id": "own-gone",
+    }
     report, losses = decode([encode_event(one())], attributes)
     assert report == FailureReport(events={"e1": one()}, omitted=True)
     assert [loss for loss in losses if "own-gone" in loss.detail]
@@ -724,12 +838,17 @@ def test_a_kind_of_neither_pattern_is_kept_and_flagged_once() -> None:
 def test_decoded_arrays_may_be_lists() -> None:
     """Readers give arrays as lists: that is the same text."""
     event = one(failure_reason="€" * 2000)
-    attributes = {key: list(value) if isinstance(value, tuple) else value for key, value in encode_event(event).items()}
+    attributes = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in encode_event(event).items()
+    }
     assert decode([attributes]) == (FailureReport(events={"e1": event}), ())
 
 
 SURROGATES = st.text(st.characters(codec=None), max_size=12)
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | SURROGATES | st.binary(max_size=4)
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | SURROGATES | st.binary(max_size=4)
+)
 NAMES = st.sampled_from(["e0", "e1", "i" * 129, "x\ud800y"])
 JUNK = st.recursive(
     SCALARS | NAMES | st.just(["e1", "i" * 129]),
@@ -737,22 +856,46 @@ JUNK = st.recursive(
     max_leaves=6,
 )
 SPAN_KEYS = [
-    P + name for name in ("schema_version", "report.id", "report.ids", "report.omitted", "report.count", "report.kinds")
+    P + name
+    for name in (
+        "schema_version",
+        "report.id",
+        "report.ids",
+        "report.omitted",
+        "report.count",
+        "report.kinds",
+    )
 ]
-KEYS = sorted({*FULL_KEYS, P + "details", P + "text_bytes", P + "model.request_upload_complete", P + "sandbox."})
+KEYS = sorted(
+    {
+        *FULL_KEYS,
+        P + "details",
+        P + "text_bytes",
+        P + "model.request_upload_complete",
+        P + "sandbox.",
+    }
+)
 
 
 @settings(LAX, max_examples=400)
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from([FULL, one(), one(event_id="e0", cause_id="e1"), one(boundary="model", details={})]),
-            st.dictionaries(st.sampled_from([*KEYS, *(key + "_rest" for key in KEYS)]) | SURROGATES, JUNK, max_size=6),
+            st.sampled_from(
+                [FULL, one(), one(event_id="e0", cause_id="e1"), one(boundary="model", details={})]
+            ),
+            st.dictionaries(
+                st.sampled_from([*KEYS, *(key + "_rest" for key in KEYS)]) | SURROGATES,
+                JUNK,
+                max_size=6,
+            ),
             st.sets(st.sampled_from(KEYS), max_size=6),
         ),
         max_size=4,
     ),
-    st.dictionaries(st.sampled_from([*SPAN_KEYS, *(key + "_rest" for key in SPAN_KEYS)]), JUNK, max_size=6),
+    st.dictionaries(
+        st.sampled_from([*SPAN_KEYS, *(key + "_rest" for key in SPAN_KEYS)]), JUNK, max_size=6
+    ),
 )
 def test_decode_never_raises(
     damaged: list[tuple[FailureEvent, dict[str, Any], set[str]]], span_attributes: dict[str, Any]
@@ -768,7 +911,9 @@ def test_decode_never_raises(
     assert all(isinstance(loss.detail, str) for loss in losses)
 
 
-@pytest.mark.parametrize("name", ["id", "kind", "reason", "cause.id", "sandbox.provider", "foreign.message", "stage"])
+@pytest.mark.parametrize(
+    "name", ["id", "kind", "reason", "cause.id", "sandbox.provider", "foreign.message", "stage"]
+)
 def test_a_lone_surrogate_in_a_file_is_read(name: str) -> None:
     r"""JSON can hold a lone surrogate: the event is kept with it escaped (as `\ud800`), never an exception."""
     report, _ = decode([{**encode_event(FULL), P + name: "x\ud800y"}])
@@ -780,16 +925,23 @@ def test_a_lone_surrogate_in_a_file_is_read(name: str) -> None:
 def test_an_own_id_that_no_report_can_name_is_a_loss(key: str) -> None:
     """A hop that wrote down an own failure whose id is out of bounds is read with a loss, never an exception."""
     attributes = {**encode_event(one()), P + "id": key}
-    report, losses = decode([attributes], {P + "schema_version": 1, P + "report.ids": (key,), P + "report.id": key})
+    report, losses = decode(
+        [attributes], {P + "schema_version": 1, P + "report.ids": (key,), P + "report.id": key}
+    )
     assert FailureReport.model_validate(report.model_dump()) == report
     assert len(report.events) == 1
     assert report.failure_id is not None or losses
 
 
-@pytest.mark.parametrize("wrong", [None, 1.5, {"a": 1}, ["a"]], ids=["null", "float", "object", "array"])
+@pytest.mark.parametrize(
+    "wrong", [None, 1.5, {"a": 1}, ["a"]], ids=["null", "float", "object", "array"]
+)
 @pytest.mark.parametrize(
     "key",
-    sorted(set(FULL_KEYS) - {"error.type", *(P + n for n in ("cause.trace_id", "cause.span_id", "remote", "late"))}),
+    sorted(
+        set(FULL_KEYS)
+        - {"error.type", *(P + n for n in ("cause.trace_id", "cause.span_id", "remote", "late"))}
+    ),
 )
 def test_one_value_of_a_wrong_type_is_named(key: str, wrong: object) -> None:
     """An attribute of the record that arrived as another type is always named by some loss."""

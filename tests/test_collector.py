@@ -35,7 +35,9 @@ PROTOCOLS = ("grpc", "http")
 
 
 @contextlib.contextmanager
-def carried(protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Path) -> Iterator[Collector]:
+def carried(
+    protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Path
+) -> Iterator[Collector]:
     """Send spans by the exporter of a protocol; they have arrived."""
     with jaeger(folder) as there, collector(folder, there) as between:
         exporter: SpanExporter = (
@@ -56,7 +58,9 @@ def carried(protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Pa
 @pytest.fixture(scope="module", params=PROTOCOLS)
 def fleet(request, fleet_file, tmp_path_factory) -> Iterator[Collector]:
     """The traces of the demo's fleet, sent by the exporter."""
-    with carried(request.param, [list(sdk_spans(fleet_file))], tmp_path_factory.mktemp(request.param)) as found:
+    with carried(
+        request.param, [list(sdk_spans(fleet_file))], tmp_path_factory.mktemp(request.param)
+    ) as found:
         yield found
 
 
@@ -113,7 +117,10 @@ def as_spans(report: FailureReport, service: str) -> list[ReadableSpan]:
     events, attributes = encode_report(report)
     provider = TracerProvider(resource=Resource({"service.name": service}), shutdown_on_exit=False)
     tracer = provider.get_tracer("test")
-    with tracer.start_as_current_span("hop", attributes=attributes) as hop, tracer.start_as_current_span("in") as inner:
+    with (
+        tracer.start_as_current_span("hop", attributes=attributes) as hop,
+        tracer.start_as_current_span("in") as inner,
+    ):
         for position, each in enumerate(events):
             (inner, hop)[position % 2].add_event(EVENT_NAME, each)
     return [hop, inner]
@@ -131,8 +138,13 @@ class Thousand(NamedTuple):
 def thousand(tmp_path_factory) -> Iterator[Thousand]:
     """Sent by gRPC, in batches within the 4 MiB that each receiver takes."""
     drawn = generated()
-    spans = [as_spans(report, f"reports-{number % SERVICES}") for number, report in enumerate(drawn)]
-    made = {f"{hop.context.trace_id:032x}": report for (hop, _), report in zip(spans, drawn, strict=True)}
+    spans = [
+        as_spans(report, f"reports-{number % SERVICES}") for number, report in enumerate(drawn)
+    ]
+    made = {
+        f"{hop.context.trace_id:032x}": report
+        for (hop, _), report in zip(spans, drawn, strict=True)
+    }
     batches = [list(chain.from_iterable(spans[at : at + 25])) for at in range(0, COUNT, 25)]
     with carried("grpc", batches, tmp_path_factory.mktemp("thousand")) as found:
         yield Thousand(made, found)
@@ -142,8 +154,15 @@ def searched(there: Jaeger, api: str) -> bytes:
     """All traces, by one search for each service."""
     services = [f"reports-{number}" for number in range(SERVICES)]
     if api == "api/traces":
-        return b"\n".join(there.get(api, service=name, limit=COUNT, start=10**15, end=4 * 10**15) for name in services)
-    asked = {"num_traces": COUNT, "start_time_min": "2020-01-01T00:00:00Z", "start_time_max": "2100-01-01T00:00:00Z"}
+        return b"\n".join(
+            there.get(api, service=name, limit=COUNT, start=10**15, end=4 * 10**15)
+            for name in services
+        )
+    asked = {
+        "num_traces": COUNT,
+        "start_time_min": "2020-01-01T00:00:00Z",
+        "start_time_max": "2100-01-01T00:00:00Z",
+    }
     query = {f"query.{name}": value for name, value in asked.items()}
     return b"\n".join(there.get(api, **query, **{"query.service_name": name}) for name in services)
 
@@ -151,23 +170,39 @@ def searched(there: Jaeger, api: str) -> bytes:
 def test_the_reports_have_every_field(thousand):
     """Each field of a record and of its parts, many times."""
     events = [event for report in thousand.made.values() for event in report.events.values()]
-    parts = [part for event in events for part in (event, event.foreign_error, event.details) if part is not None]
-    seen = Counter((type(part), name) for part in parts for name, value in part if value is not None)
+    parts = [
+        part
+        for event in events
+        for part in (event, event.foreign_error, event.details)
+        if part is not None
+    ]
+    seen = Counter(
+        (type(part), name) for part in parts for name, value in part if value is not None
+    )
     models = (FailureEvent, SdkErrorDetails, SandboxFailureDetails, ModelFailureDetails)
     assert set(seen) == {(model, name) for model in models for name in model.model_fields}
     assert min(seen.values()) > 50
 
 
-@pytest.mark.parametrize("source", ["the Collector's JSON", "its protobuf", "api/v3/traces", "api/traces"])
+@pytest.mark.parametrize(
+    "source", ["the Collector's JSON", "its protobuf", "api/v3/traces", "api/traces"]
+)
 def test_a_thousand_reports_come_back_as_they_were(thousand, reading, source):
     """All of them, equal, with their events in the same order."""
     files = {"the Collector's JSON": thousand.carried.json, "its protobuf": thousand.carried.proto}
-    found = read(files[source]) if source in files else reading(searched(thousand.carried.jaeger, source))
+    found = (
+        read(files[source])
+        if source in files
+        else reading(searched(thousand.carried.jaeger, source))
+    )
     assert found.losses == ()
     assert found.trace_ids == thousand.made.keys()
     back = dict.fromkeys(found.trace_ids, FailureReport())  # what a hop without failures has
     back.update((trace.trace_id, trace.hops[0].report) for trace in found.traces)
     equal = [back[trace_id] == report for trace_id, report in thousand.made.items()]
     assert equal == [True] * COUNT
-    in_order = [list(back[trace_id].events) == list(report.events) for trace_id, report in thousand.made.items()]
+    in_order = [
+        list(back[trace_id].events) == list(report.events)
+        for trace_id, report in thousand.made.items()
+    ]
     assert in_order == [True] * COUNT

@@ -55,23 +55,37 @@ def arrived(tmp_path_factory, fleet_file) -> tuple[dict[int, dict], Path]:
     folder = tmp_path_factory.mktemp("redaction")
     long = {ID: "long", BOUNDARY: "agent", KIND: "agent_timeout", SEQ: 1, TEXT_BYTES: 4000}
     rest = (
-        Event(EVENT_NAME, {**long, REASON: "ä" * 1000, REASON + REST: ("password=hunter22",)}, time.time_ns()),
-        Event(EVENT_NAME, {**long, REASON: "ä" * 1000, REASON + REST: ("no more",)}, time.time_ns()),
+        Event(
+            EVENT_NAME,
+            {**long, REASON: "ä" * 1000, REASON + REST: ("password=hunter22",)},
+            time.time_ns(),
+        ),
+        Event(
+            EVENT_NAME, {**long, REASON: "ä" * 1000, REASON + REST: ("no more",)}, time.time_ns()
+        ),
     )
     sent = [span(number, text) for number, (_, text, *_) in enumerate((*SECRETS, *INNOCENT), 1)]
     sent.append(span(len(sent) + 1, "", *rest))
     demo = list(sdk_spans(fleet_file))
-    with collector(folder, "collector.yaml", "redaction.yaml", more=to_file(folder / "out")) as running:
+    with collector(
+        folder, "collector.yaml", "redaction.yaml", more=to_file(folder / "out")
+    ) as running:
         running.export([*sent, *demo])
         eventually(lambda: len(list(written(folder / "out"))) >= len(sent) + len(demo))
-    texts = {int(each["spanId"], 16): each for each in written(folder / "out") if int(each["traceId"], 16) == 1}
+    texts = {
+        int(each["spanId"], 16): each
+        for each in written(folder / "out")
+        if int(each["traceId"], 16) == 1
+    }
     assert len(texts) == len(sent)
     return texts, folder / "out"
 
 
 def said(arrived: dict) -> tuple[str, str]:
     """The status and the message of the exception of a span."""
-    return arrived["status"].get("message", ""), attributes(arrived["events"][0])["exception.message"]["stringValue"]
+    return arrived["status"].get("message", ""), attributes(arrived["events"][0])[
+        "exception.message"
+    ]["stringValue"]
 
 
 def test_a_good_half_of_the_secrets_is_found_in_status_and_events_alike(arrived):
@@ -91,7 +105,14 @@ def test_a_good_half_of_the_secrets_is_found_in_status_and_events_alike(arrived)
 def test_the_plain_forms_are_found(arrived):
     """What people meet most: bearer tokens, keys of services, passwords in URLs and settings, JWTs, private keys."""
     labels = {entry.label: number for number, entry in enumerate(SECRETS, 1)}
-    for wanted in ("auth_bearer", "shape_openai", "shape_github", "shape_jwt", "url_password", "pem_"):
+    for wanted in (
+        "auth_bearer",
+        "shape_openai",
+        "shape_github",
+        "shape_jwt",
+        "url_password",
+        "pem_",
+    ):
         numbers = [number for label, number in labels.items() if label.startswith(wanted)]
         assert any("[redacted:" in said(arrived[0][number])[0] for number in numbers), wanted
 
@@ -105,12 +126,17 @@ def test_the_rest_of_a_long_text_goes_where_it_may_hold_a_secret(arrived):
 
 def test_span_attributes_are_the_programs_own(arrived):
     """As the file says, they are not touched."""
-    assert all(attributes(each)["not.touched"] == {"stringValue": "password=hunter22"} for each in arrived[0].values())
+    assert all(
+        attributes(each)["not.touched"] == {"stringValue": "password=hunter22"}
+        for each in arrived[0].values()
+    )
 
 
 def test_what_failgraph_has_redacted_stays_as_it_is(arrived, fleet_file):
     """The demo's failures come through unchanged: nothing is lost twice."""
     before = {trace.trace_id: trace.report for trace in read(str(fleet_file)).traces}
-    after = {trace.trace_id: trace for trace in read(str(arrived[1])).traces if trace.trace_id in before}
+    after = {
+        trace.trace_id: trace for trace in read(str(arrived[1])).traces if trace.trace_id in before
+    }
     assert {key: trace.report for key, trace in after.items()} == before
     assert [loss for trace in after.values() for loss in trace.losses] == []

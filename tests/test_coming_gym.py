@@ -14,16 +14,26 @@ import pytest
 
 pytest.importorskip("fastapi", reason="Gym's servers are FastAPI's, which this set lacks")
 pytest.importorskip("httpx", reason="the test asks the server by httpx, which this set lacks")
-pytest.importorskip("opentelemetry.instrumentation.fastapi", reason="the server is traced by contrib")
+pytest.importorskip(
+    "opentelemetry.instrumentation.fastapi", reason="the server is traced by contrib"
+)
 
 TESTS = Path(__file__).parent
 
 
 def ran(*words: str) -> dict[str, Any]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+    }
     found = subprocess.run(
         [sys.executable, "-W", "ignore", TESTS / "apps" / "coming_gym.py", *words],
-        env={**environ, "FAILGRAPH_ENABLED": "true", "PYTHONPATH": str(TESTS / "stand_in_for_coming_gym")},
+        env={
+            **environ,
+            "FAILGRAPH_ENABLED": "true",
+            "PYTHONPATH": str(TESTS / "stand_in_for_coming_gym"),
+        },
         capture_output=True,
         text=True,
         timeout=60,
@@ -49,7 +59,11 @@ def test_a_failure_that_gym_observed_is_recorded(found):
     """`observe_failure`: on the request's span, with Gym's id; the reply's header is in Gym's own encoding."""
     reply = found["recovered"]
     (event,) = reply["events"]
-    assert (event["boundary"], event["kind"], event["http_status"]) == ("model", "provider_unavailable", 503)
+    assert (event["boundary"], event["kind"], event["http_status"]) == (
+        "model",
+        "provider_unavailable",
+        503,
+    )
     assert list(in_header(reply)["events"]) == [event["id"]]
     assert reply["own"] is None
 

@@ -24,7 +24,9 @@ ALL = ("tempo", "metrics")
 def loaded(*profiles: str, **env: str) -> dict[str, Any]:
     """What Compose makes of the file under these profiles, with nothing in the environment but what is given."""
     command = [str(built("compose")), str(COMPOSE), *profiles]
-    ran = subprocess.run(command, env={"PATH": os.environ["PATH"], **env}, capture_output=True, text=True)
+    ran = subprocess.run(
+        command, env={"PATH": os.environ["PATH"], **env}, capture_output=True, text=True
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     return json.loads(ran.stdout)
 
@@ -32,14 +34,20 @@ def loaded(*profiles: str, **env: str) -> dict[str, Any]:
 def mounted(service: dict[str, Any], path: str) -> Path:
     """The file of the clone that stands at a path in the container."""
     for volume in service["volumes"]:
-        if volume["type"] == "bind" and (path == volume["target"] or path.startswith(volume["target"] + "/")):
+        if volume["type"] == "bind" and (
+            path == volume["target"] or path.startswith(volume["target"] + "/")
+        ):
             return Path(volume["source"] + path[len(volume["target"]) :])
     raise AssertionError(f"nothing is mounted at {path}")
 
 
 def configs(service: dict[str, Any]) -> list[str]:
     """The configuration files that a service's command names."""
-    return [word.split("=", 1)[1] for word in service["command"] if re.match(r"--?config(\.file)?=", word)]
+    return [
+        word.split("=", 1)[1]
+        for word in service["command"]
+        if re.match(r"--?config(\.file)?=", word)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,9 @@ def test_the_profiles_have_the_services_that_they_say(profiles, services):
 def test_what_can_be_reached_can_be_reached_from_this_machine_alone():
     """Each port is on loopback and taken once; OTLP is the Collector's alone."""
     services = loaded(*ALL)["services"]
-    ports = [(name, port) for name, service in services.items() for port in service.get("ports", ())]
+    ports = [
+        (name, port) for name, service in services.items() for port in service.get("ports", ())
+    ]
     assert {port["host_ip"] for _, port in ports} == {"127.0.0.1"}
     taken = {int(port["published"]): name for name, port in ports}
     assert len(taken) == len(ports)
@@ -90,7 +100,9 @@ def test_images_are_pinned_and_state_is_in_volumes():
 def test_who_can_be_asked_for_its_health_is():
     """All but the Collector, whose image holds nothing to ask with: its health is a port on this machine."""
     services = loaded(*ALL)["services"]
-    assert {name for name, service in services.items() if "healthcheck" not in service} == {"collector"}
+    assert {name for name, service in services.items() if "healthcheck" not in service} == {
+        "collector"
+    }
 
 
 def test_every_file_that_is_named_is_there():
@@ -103,7 +115,9 @@ def test_every_file_that_is_named_is_there():
     for service in services.values():
         for volume in service["volumes"]:
             assert volume["type"] == "volume" or Path(volume["source"]).exists()
-    named = re.findall(rf"{MOUNT}/[\w./-]+", "".join(path.read_text() for path in CONFIG.rglob("*.yaml")))
+    named = re.findall(
+        rf"{MOUNT}/[\w./-]+", "".join(path.read_text() for path in CONFIG.rglob("*.yaml"))
+    )
     assert set(named) >= {f"{MOUNT}/jaeger-ui.json", f"{MOUNT}/grafana/dashboards"}
     home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
     for path in (*named, home):
@@ -120,14 +134,19 @@ def test_tempo_is_fed_or_does_not_start():
     assert not mounted(unfed["tempo"], path).exists()
 
 
-@pytest.mark.parametrize("optional", [False, True], ids=["as it is", "with the lines that are comments"])
+@pytest.mark.parametrize(
+    "optional", [False, True], ids=["as it is", "with the lines that are comments"]
+)
 @pytest.mark.parametrize("env", [{}, {"TEMPO": "tempo"}], ids=["Jaeger", "Tempo too"])
 def test_the_collector_takes_its_files_as_they_are_merged(env, optional, tmp_path):
     """The real Collector finds nothing wrong with what its command names, in that order, and may name."""
     service = loaded(**env)["services"]["collector"]
     more = re.findall(r"# - --config=(\S+)", COMPOSE.read_text())
     assert len(more) == 2
-    files = [f"--config={mounted(service, path)}" for path in (*configs(service), *(more if optional else ()))]
+    files = [
+        f"--config={mounted(service, path)}"
+        for path in (*configs(service), *(more if optional else ()))
+    ]
     command = [str(built("collector")), "validate", *files]
     ran = subprocess.run(command, env={"QUEUE_DIR": str(tmp_path)}, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

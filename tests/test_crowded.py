@@ -14,7 +14,9 @@ import pytest
 from journals import ids
 from test_enabled import APPS
 
-GEVENT = pytest.mark.skipif(importlib.util.find_spec("gevent") is None, reason="this set has no gevent")
+GEVENT = pytest.mark.skipif(
+    importlib.util.find_spec("gevent") is None, reason="this set has no gevent"
+)
 
 
 @pytest.mark.parametrize(
@@ -29,9 +31,15 @@ GEVENT = pytest.mark.skipif(importlib.util.find_spec("gevent") is None, reason="
 )
 def test_whatever_happens_at_once_each_failure_is_there_once(tmp_path, program):
     """In the journal, and in what is exported where that is looked at; a deadlock would end the test."""
-    environ = {**os.environ, "FAILGRAPH_JOURNAL": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)}
+    environ = {
+        **os.environ,
+        "FAILGRAPH_JOURNAL": str(tmp_path),
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
     command = [sys.executable, str(APPS / "crowded.py"), program]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert len(found["recorded"]) > 100

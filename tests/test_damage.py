@@ -142,7 +142,9 @@ def test_documents_behind_one_another_take_linear_time(reading):
 
 def test_an_array_with_a_document_on_each_line(reading):
     """Every document is read, whole or with its end cut off."""
-    documents = [json.dumps(process(span(number, None, seen(event(f"e{number}"))))) for number in (1, 2, 3)]
+    documents = [
+        json.dumps(process(span(number, None, seen(event(f"e{number}"))))) for number in (1, 2, 3)
+    ]
     whole = ("[\n" + ",\n".join(documents) + "\n]").encode()
     assert set(reading(whole).traces[0].report.events) == {"e1", "e2", "e3"}
     assert reading(whole).losses == ()
@@ -151,7 +153,9 @@ def test_an_array_with_a_document_on_each_line(reading):
     assert set(kinds(cut.losses)) == {"bad_line"}
 
 
-@pytest.mark.parametrize("wrap", [lambda each: {"result": each}, lambda each: [each], lambda each: each])
+@pytest.mark.parametrize(
+    "wrap", [lambda each: {"result": each}, lambda each: [each], lambda each: each]
+)
 def test_many_cut_lines_cost_only_themselves(reading, wrap):
     """Whatever an API wraps around a line: a hundred broken ones leave the others."""
     lines = []
@@ -165,7 +169,13 @@ def test_many_cut_lines_cost_only_themselves(reading, wrap):
 
 def test_a_broken_chain_of_the_own_failure_makes_recovered_unknown(reading):
     """With a cause in the middle lost, the root cause below it must not pass for recovered."""
-    root = span(1, None, seen(event("a", cause_id="b")), seen(event("c")), attributes=reported("a", "b", "c", own="a"))
+    root = span(
+        1,
+        None,
+        seen(event("a", cause_id="b")),
+        seen(event("c")),
+        attributes=reported("a", "b", "c", own="a"),
+    )
     (trace,) = reading(process(root)).traces
     assert trace.recovered is None
     assert set(kinds(trace.losses)) == {"cause_missing", "event_missing"}
@@ -195,18 +205,25 @@ def test_each_trace_shows_its_own_copy_of_a_failure(tmp_path):
     outputs = set()
     for seed in ("1", "2", "3", "4"):
         command = [sys.executable, "-m", "failgraph", "show", "--json", str(path)]
-        shown = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        shown = subprocess.run(
+            command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        )
         outputs.add(shown.stdout)
     assert len(outputs) == 1
     rows = [json.loads(line) for line in outputs.pop().splitlines()]
-    assert {row["trace_id"]: row["failures"]["e"]["trace_id"] for row in rows} == {TRACE: TRACE, OTHER: OTHER}
+    assert {row["trace_id"]: row["failures"]["e"]["trace_id"] for row in rows} == {
+        TRACE: TRACE,
+        OTHER: OTHER,
+    }
     assert [row["failures"]["e"]["offset_nano"] for row in rows] == [7, 9]
 
 
 def test_copies_of_a_span_are_put_together(reading):
     """A partial and a later export of one span: every event and attribute of both, the end of the ended one."""
     early = span(1, None, seen(event("a"), 1), seen(event("b"), 2), end=None)
-    late = span(1, None, seen(event("b"), 2), seen(event("c"), 3), attributes=reported("a", "b", "c"))
+    late = span(
+        1, None, seen(event("b"), 2), seen(event("c"), 3), attributes=reported("a", "b", "c")
+    )
     for order in ((early, late), (late, early)):
         (trace,) = reading(process(*order)).traces
         assert list(trace.report.events) == ["a", "b", "c"]
@@ -216,7 +233,10 @@ def test_copies_of_a_span_are_put_together(reading):
 
 def test_two_spans_of_one_id_are_named(reading):
     """Of different names or processes they are no copies: all failures are kept, and the conflict is a loss."""
-    found = reading(process(span(1, None, seen(event("a")))), process(span(1, None, seen(event("b")), name="other")))
+    found = reading(
+        process(span(1, None, seen(event("a")))),
+        process(span(1, None, seen(event("b")), name="other")),
+    )
     assert set(found.traces[0].report.events) == {"a", "b"}
     assert kinds(found.losses) == ["duplicate"]
 
@@ -298,7 +318,12 @@ def test_a_damaged_copy_beside_a_whole_one_takes_nothing_away(reading):
 def test_a_chain_through_many_traces_is_bounded(reading):
     """A trace takes in so many causes of others and no more, and says where it stopped."""
     made = [
-        span(1, None, seen(event(f"e{number}", cause_id=f"e{number + 1}")), trace=f"{number + 1:032x}")
+        span(
+            1,
+            None,
+            seen(event(f"e{number}", cause_id=f"e{number + 1}")),
+            trace=f"{number + 1:032x}",
+        )
         for number in range(600)
     ]
     first = reading(process(*made)).traces[0]
@@ -311,7 +336,9 @@ def test_deep_nests_with_many_failures_are_bounded(reading, monkeypatch):
     from failgraph.traces import hops
 
     monkeypatch.setattr(hops, "_MAX_UNREPORTED", 1000)
-    nest = [span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER, start=n) for n in range(1, 301)]
+    nest = [
+        span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER, start=n) for n in range(1, 301)
+    ]
     (trace,) = reading(process(*nest)).traces
     assert sum(len(hop.unreported) for hop in trace.hops) < 1000 + 300 + 300 * hops._INNERMOST
     assert "partial_trace" in kinds(trace.losses)
@@ -324,9 +351,14 @@ def test_times_that_the_file_does_not_say_are_null(reading):
     del timeless["timeUnixNano"]
     unstarted = span(2, None, seen(event("f")))
     del unstarted["startTimeUnixNano"]
-    (trace,) = reading(process(span(1, None, timeless, attributes=reported("e", own="e")), unstarted)).traces
+    (trace,) = reading(
+        process(span(1, None, timeless, attributes=reported("e", own="e")), unstarted)
+    ).traces
     row = show_row(trace)
-    assert (row["failures"]["e"]["time_unix_nano"], row["failures"]["e"]["offset_nano"]) == (None, None)
+    assert (row["failures"]["e"]["time_unix_nano"], row["failures"]["e"]["offset_nano"]) == (
+        None,
+        None,
+    )
     assert row["failure_id"] == "e"
     assert row["duration_nano"] == SECOND
     assert kinds(trace.losses).count("attribute_missing") == 2
@@ -337,7 +369,11 @@ def test_a_service_that_has_no_name_is_null(reading):
     document = process(span(1, None, seen(event("e"))))
     document["resourceSpans"][0]["resource"] = {}
     row = show_row(reading(document).traces[0])
-    assert (row["service"], row["hops"][0]["service"], row["failures"]["e"]["service"]) == (None, None, None)
+    assert (row["service"], row["hops"][0]["service"], row["failures"]["e"]["service"]) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_text_that_was_not_written_so_is_no_cut(reading):
@@ -353,7 +389,13 @@ def test_any_bytes_are_read_or_refused(data):
     """Protobuf, framed protobuf, JSON or gzip with any bytes changed, cut or repeated: no error but SourceError."""
     plain = message(3)
     text = json.dumps(process(span(1, None, seen(event("e"))))).encode()
-    forms = [plain, len(plain).to_bytes(4, "big") + plain, text, gzip.compress(text), gzip.compress(plain)]
+    forms = [
+        plain,
+        len(plain).to_bytes(4, "big") + plain,
+        text,
+        gzip.compress(text),
+        gzip.compress(plain),
+    ]
     damaged = bytearray(data.draw(st.sampled_from(forms)))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(damaged) - 1))
@@ -370,14 +412,18 @@ def test_any_bytes_are_read_or_refused(data):
 
 
 def failgraph(*words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "failgraph", *words], capture_output=True, check=False, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "failgraph", *words], capture_output=True, check=False, **options
+    )
 
 
 def test_a_closed_standard_input_and_a_full_disk_are_errors_in_a_sentence(tmp_path):
     """No traceback reaches anybody."""
     path = tmp_path / "traces"
     write(path, process(span(1, None, seen(event("e")))))
-    closed = subprocess.run(f"{sys.executable} -m failgraph list - <&-", shell=True, capture_output=True, check=False)
+    closed = subprocess.run(
+        f"{sys.executable} -m failgraph list - <&-", shell=True, capture_output=True, check=False
+    )
     assert closed.returncode == 3
     assert b"Traceback" not in closed.stderr
     if os.path.exists("/dev/full"):
@@ -421,14 +467,20 @@ def test_every_loss_of_the_source_is_printed(tmp_path):
     "environ",
     [
         {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"},
-        {"OTEL_TRACES_SAMPLER": "always_off", "OTEL_PROPAGATORS": "none", "FAILGRAPH_ENABLED": "false"},
+        {
+            "OTEL_TRACES_SAMPLER": "always_off",
+            "OTEL_PROPAGATORS": "none",
+            "FAILGRAPH_ENABLED": "false",
+        },
         {"FAILGRAPH_AUTO_INSTRUMENT": "true", "FAILGRAPH_ENABLED": "true"},
     ],
 )
 def test_the_demo_does_not_depend_on_the_environment(tmp_path, environ):
     """Neither a proxy nor a sampler of the user's, nor a switch of ours, keeps it from running."""
     pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]")
+    pytest.importorskip(
+        "opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]"
+    )
     ran = failgraph("demo", "--out", str(tmp_path / "traces"), env={**os.environ, **environ})
     assert (ran.returncode, ran.stderr) == (0, b"")
     off = failgraph("demo", env={**os.environ, "OTEL_SDK_DISABLED": "true"})

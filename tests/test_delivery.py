@@ -75,7 +75,9 @@ def delivered(jaeger, tmp_path_factory, fleet_file):
     third = len(sent) // 3
     wanted: dict[str, set[str]] = {}
     for span in sent:
-        wanted.setdefault(f"{span.context.trace_id:032x}", set()).add(f"{span.context.span_id:016x}")
+        wanted.setdefault(f"{span.context.trace_id:032x}", set()).add(
+            f"{span.context.span_id:016x}"
+        )
 
     def arrived() -> int:
         return sum(len(jaeger.span_ids(trace_id) & spans) for trace_id, spans in wanted.items())
@@ -89,7 +91,10 @@ def delivered(jaeger, tmp_path_factory, fleet_file):
             first.export(sent[third : 2 * third])
             # It holds them, on disk, and tries.
             eventually(
-                lambda: any(s.name == "otelcol_exporter_queue_size" and s.value for s in scrape(first.own_metrics))
+                lambda: any(
+                    s.name == "otelcol_exporter_queue_size" and s.value
+                    for s in scrape(first.own_metrics)
+                )
             )
             first.kill()
     with collector(folder, "collector.yaml", env=env) as second:
@@ -101,7 +106,9 @@ def delivered(jaeger, tmp_path_factory, fleet_file):
 
 
 @pytest.mark.parametrize("api", ["api/v3/traces", "api/traces"])
-def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(delivered, fleet_file, api, tmp_path):
+def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(
+    delivered, fleet_file, api, tmp_path
+):
     """By kill -9, with spans on their way: every report is read back as it was written, from a Jaeger on disk, too."""
     traces = list(read(str(fleet_file)).traces)
     assert len(traces) == 7
@@ -112,7 +119,9 @@ def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(delivered
         assert back.report == trace.report
         assert (back.root_cause, back.recovered) == (trace.root_cause, trace.recovered)
         assert [hop.report for hop in back.hops] == [hop.report for hop in trace.hops]
-        assert {loss.kind for loss in back.losses} <= {"duplicate"} | {loss.kind for loss in trace.losses}
+        assert {loss.kind for loss in back.losses} <= {"duplicate"} | {
+            loss.kind for loss in trace.losses
+        }
 
 
 def test_the_command_finds_them_there(delivered, fleet_file, capsys):
@@ -122,7 +131,9 @@ def test_the_command_finds_them_there(delivered, fleet_file, capsys):
     for source in (delivered.query, str(fleet_file)):
         assert main(["list", source, "--since", "1d", "--json"]) == 0
         rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        listed.append({row["trace_id"]: (row["root_cause"], row["count"], row["recovered"]) for row in rows})
+        listed.append(
+            {row["trace_id"]: (row["root_cause"], row["count"], row["recovered"]) for row in rows}
+        )
     assert listed[0] == listed[1]
     assert len(listed[0]) == 7
 
@@ -153,13 +164,18 @@ def test_a_link_of_jaegers_page_leads_to_the_span_that_it_names(delivered, fleet
             "tags": [span["tags"] for span in answer["spans"]],
         }
         for pairs in held[pattern["type"]]:
-            values = {"trace.traceID": trace.trace_id, **{pair["key"]: pair["value"] for pair in pairs}}
+            values = {
+                "trace.traceID": trace.trace_id,
+                **{pair["key"]: pair["value"] for pair in pairs},
+            }
             if pattern["key"] in values:
                 target, find = re.fullmatch(
                     r"/trace/(\w{32})\?uiFind=(\w{16})", filled(pattern["url"], values)
                 ).groups()
                 assert find in delivered.span_ids(target)
-                failures = {span.span_id for span in (each.span for each in trace.failures.values())}
+                failures = {
+                    span.span_id for span in (each.span for each in trace.failures.values())
+                }
                 assert find in failures
                 followed += 1
     assert followed > 5

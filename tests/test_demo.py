@@ -21,8 +21,12 @@ from otlp_server import Receiver
 from readme_tables import README
 
 pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
-pytest.importorskip("opentelemetry.instrumentation.fastapi", reason="the demo needs failgraph[demo]")
-pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]")
+pytest.importorskip(
+    "opentelemetry.instrumentation.fastapi", reason="the demo needs failgraph[demo]"
+)
+pytest.importorskip(
+    "opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]"
+)
 
 PROCESSES = {"agent", "collector", "environment", "model", "resources"}
 ABOVE = ["collection agent_request_failed", "agent agent_run_error"]
@@ -41,7 +45,11 @@ CHAINS = {
 
 def command(*words: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "failgraph", *words], capture_output=True, text=True, timeout=60, **options
+        [sys.executable, "-m", "failgraph", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **options,
     )
 
 
@@ -57,7 +65,9 @@ def left(folder: Path) -> dict[int, str]:
         try:
             mark = f"TMPDIR={folder}\0".encode()
             if mark in (process / "environ").read_bytes() and (process / "cmdline").read_bytes():
-                found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[int(process.name)] = (
+                    (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                )
         except OSError:
             continue  # it has ended
     return found
@@ -89,7 +99,10 @@ def demo(tmp_path_factory, temporary) -> tuple[str, str]:
 def shown(demo) -> dict[str, dict]:
     """What `show --json` says of each rollout, by its id."""
     rollouts = dict(reversed(pair) for pair in re.findall(r"trace (\w+) · rollout (\S+)", demo[1]))
-    traces = {row["trace_id"]: row for row in map(json.loads, command("show", demo[0], "--json").stdout.splitlines())}
+    traces = {
+        row["trace_id"]: row
+        for row in map(json.loads, command("show", demo[0], "--json").stdout.splitlines())
+    }
     return {rollout: traces.get(trace_id) for rollout, trace_id in rollouts.items()}
 
 
@@ -112,7 +125,9 @@ def test_each_fault_is_in_its_trace_with_its_causes(shown):
     for row in shown.values():
         if row and row["failure_id"]:
             assert chain(row)[-1] == f"{row['root_cause']['boundary']} {row['root_cause']['kind']}"
-    recovered = {rollout: row["recovered"] for rollout, row in shown.items() if row and row["recovered"]}
+    recovered = {
+        rollout: row["recovered"] for rollout, row in shown.items() if row and row["recovered"]
+    }
     assert recovered == {"rate-limited": 2, "quota-exhausted": 2}
 
 
@@ -128,7 +143,10 @@ def test_what_the_collector_got_is_printed(demo):
         "judge-timeout": "reward 0.0",
         "judge-unparseable": "reward 0.0",
     }
-    assert got["sandbox-killed"] == """500 "NgFailureEvent('agent_run_error', '/step answered 500')\""""
+    assert (
+        got["sandbox-killed"]
+        == """500 "NgFailureEvent('agent_run_error', '/step answered 500')\""""
+    )
 
 
 def test_the_facts_of_each_fault_are_real(shown):
@@ -140,9 +158,14 @@ def test_the_facts_of_each_fault_are_real(shown):
         for event in row["report"]["events"].values()
     }
     foreign = {
-        key: event["foreign_error"]["exception_type"] for key, event in by_kind.items() if "foreign_error" in event
+        key: event["foreign_error"]["exception_type"]
+        for key, event in by_kind.items()
+        if "foreign_error" in event
     }
-    assert by_kind["sandbox", "sandbox:killed"]["details"] == {"provider": "subprocess", "exit_code": -9}
+    assert by_kind["sandbox", "sandbox:killed"]["details"] == {
+        "provider": "subprocess",
+        "exit_code": -9,
+    }
     assert by_kind["model", "provider_quota_exhausted"]["http_status"] == 429
     assert foreign == {
         ("model", "transport_unreachable"): "ConnectError",
@@ -156,7 +179,9 @@ def test_the_facts_of_each_fault_are_real(shown):
 def test_the_tree_crosses_the_processes(shown):
     """The failures of one trace come from the files of several processes, each effect after its cause."""
     services = {
-        rollout: {failure["service"] for failure in row["failures"].values()} for rollout, row in shown.items() if row
+        rollout: {failure["service"] for failure in row["failures"].values()}
+        for rollout, row in shown.items()
+        if row
     }
     assert services["sandbox-killed"] == {"environment", "agent", "collector"}
     for rollout in ("quota-exhausted", "model-refused", "model-timeout"):
@@ -171,7 +196,11 @@ def test_the_tree_crosses_the_processes(shown):
 def test_every_hop_reports_what_its_caller_got(shown):
     """Each hop on the way up has a report; only what failed after its caller had given up is in none of theirs."""
     for rollout, row in shown.items():
-        unreported = {hop["service"]: hop["unreported"] for hop in row["hops"] if hop["unreported"]} if row else {}
+        unreported = (
+            {hop["service"]: hop["unreported"] for hop in row["hops"] if hop["unreported"]}
+            if row
+            else {}
+        )
         if rollout == "model-timeout":
             assert set(unreported) == {"agent", "collector"}
             for missing in unreported.values():
@@ -181,7 +210,9 @@ def test_every_hop_reports_what_its_caller_got(shown):
             assert unreported == {}
         if row:
             assert row["losses"] == []
-            assert {"collector", "agent"} <= {hop["service"] for hop in row["hops"] if hop["report"]}
+            assert {"collector", "agent"} <= {
+                hop["service"] for hop in row["hops"] if hop["report"]
+            }
             assert row["hops"][0]["report"].get("failure_id") == row["failure_id"]
 
 
@@ -216,14 +247,22 @@ def written(path: str) -> Iterator[tuple[str, dict]]:
     for service, span in file_spans(path):
         for event in span.get("events", []):
             if event["name"] == "nemo.gym.failure":
-                yield service, {pair["key"]: next(iter(pair["value"].values())) for pair in event["attributes"]}
+                yield (
+                    service,
+                    {
+                        pair["key"]: next(iter(pair["value"].values()))
+                        for pair in event["attributes"]
+                    },
+                )
 
 
 def file_spans(path: str) -> Iterator[tuple[str, dict]]:
     with open(path) as file:
         for line in file:
             for resource in json.loads(line)["resourceSpans"]:
-                attributes = {pair["key"]: pair["value"] for pair in resource["resource"]["attributes"]}
+                attributes = {
+                    pair["key"]: pair["value"] for pair in resource["resource"]["attributes"]
+                }
                 for scope in resource["scopeSpans"]:
                     for span in scope["spans"]:
                         yield attributes["service.name"]["stringValue"], span
@@ -233,7 +272,9 @@ def test_every_process_has_written_and_each_request_has_one_span(demo):
     """Five services, one root a rollout, and one SERVER span for each request inside the fleet."""
     spans = [(service, span) for service, span in file_spans(demo[0])]
     assert {service for service, _ in spans} == PROCESSES
-    assert sum("parentSpanId" not in span or not span["parentSpanId"] for _, span in spans) == len(CHAINS)
+    assert sum("parentSpanId" not in span or not span["parentSpanId"] for _, span in spans) == len(
+        CHAINS
+    )
     served = [span["parentSpanId"] for _, span in spans if span["kind"] == 2]
     assert len(served) == len(set(served)) == 25
 
@@ -326,7 +367,9 @@ def started(tmp_path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
 def fleet_of(folder: Path) -> dict[str, int]:
     """The processes of the fleet, by name."""
-    found = {re.search(r"-m failgraph\.demo\.(\w+)", words): pid for pid, words in left(folder).items()}
+    found = {
+        re.search(r"-m failgraph\.demo\.(\w+)", words): pid for pid, words in left(folder).items()
+    }
     return {match[1]: pid for match, pid in found.items() if match}
 
 
@@ -337,7 +380,11 @@ def rollouts_run(folder: Path) -> bool:
 
 @pytest.mark.parametrize(
     ("moment", "number", "code"),
-    [("starting", signal.SIGINT, 130), ("rollouts run", signal.SIGINT, 130), ("rollouts run", signal.SIGTERM, 143)],
+    [
+        ("starting", signal.SIGINT, 130),
+        ("rollouts run", signal.SIGINT, 130),
+        ("rollouts run", signal.SIGTERM, 143),
+    ],
 )
 def test_ctrl_c_leaves_nothing(started, tmp_path, moment, number, code):
     """Whenever it comes: no process, no sandbox, no file, and no traceback. The same where somebody ends the demo."""
@@ -384,7 +431,12 @@ def test_what_is_missing_is_named():
 
 
 def endpoint(url: str, **more: str) -> dict[str, str]:
-    return {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", **more}
+    return {
+        **os.environ,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": url,
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        **more,
+    }
 
 
 def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages(tmp_path):
@@ -400,7 +452,14 @@ def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages
     assert len(failures) > len(CHAINS)
     assert set(failures.values()) == {1}
     failing = {span.trace_id.hex() for span in spans if span.events}
-    assert set(re.findall(r"^    http://jaeger\.example/base/trace/(\w{32})$", done.stdout, re.MULTILINE)) == failing
+    assert (
+        set(
+            re.findall(
+                r"^    http://jaeger\.example/base/trace/(\w{32})$", done.stdout, re.MULTILINE
+            )
+        )
+        == failing
+    )
     grafana = re.findall(r"^    http://grafana\.example/explore\?(\S+)$", done.stdout, re.MULTILINE)
     panes = [json.loads(parse_qs(query)["panes"][0]) for query in grafana]
     assert {query["query"] for pane in panes for query in pane["trace"]["queries"]} == failing
@@ -412,7 +471,9 @@ def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
     file = tmp_path / "traces.jsonl"
     with Receiver() as receiver:
         assert command("demo", "--out", str(file), env=endpoint(receiver.endpoint)).returncode == 0
-        assert receiver.failures() == Counter({key: 1 for trace in read(file).traces for key in trace.failures})
+        assert receiver.failures() == Counter(
+            {key: 1 for trace in read(file).traces for key in trace.failures}
+        )
 
 
 def test_spans_that_an_endpoint_refuses_are_said(tmp_path):

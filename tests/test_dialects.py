@@ -38,7 +38,9 @@ SHORT = f"{7:032x}"
 OTHER = "f" * 32
 MICRO = 1000
 LAX = hypothesis_settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 Read = Callable[[bytes], Reading]
@@ -52,15 +54,33 @@ def essence(trace: Trace) -> dict[str, Any]:
         "root cause": (trace.root_cause, trace.recovered),
         "order": list(trace.failures),
         "places": {
-            key: (each.span.trace_id, each.span.span_id, each.stands_on.span_id, each.placement, each.decoded.remote)
+            key: (
+                each.span.trace_id,
+                each.span.span_id,
+                each.stands_on.span_id,
+                each.placement,
+                each.decoded.remote,
+            )
             for key, each in trace.failures.items()
         },
         "hops": {
-            hop.span.span_id: (hop.report, hop.unreported, hop.failures, hop.parent and hop.parent.span.span_id)
+            hop.span.span_id: (
+                hop.report,
+                hop.unreported,
+                hop.failures,
+                hop.parent and hop.parent.span.span_id,
+            )
             for hop in trace.hops
         },
         "spans": {
-            hop.span.span_id: (each.name, each.kind, each.status, each.service, each.parent_span_id, each.attributes)
+            hop.span.span_id: (
+                each.name,
+                each.kind,
+                each.status,
+                each.service,
+                each.parent_span_id,
+                each.attributes,
+            )
             for hop in trace.hops
             for each in [hop.span]
         },
@@ -71,10 +91,14 @@ def essence(trace: Trace) -> dict[str, Any]:
 def times(trace: Trace) -> dict[str, int]:
     """Every time that a trace says, and every duration of a hop."""
     found = {"start": trace.start_unix_nano}
-    found.update((f"failure {key}", failure.time_unix_nano) for key, failure in trace.failures.items())
+    found.update(
+        (f"failure {key}", failure.time_unix_nano) for key, failure in trace.failures.items()
+    )
     for hop in trace.hops:
         found[f"start of {hop.span.span_id}"] = hop.span.start_unix_nano
-        found[f"duration of {hop.span.span_id}"] = -1 if hop.span.duration_nano is None else hop.span.duration_nano
+        found[f"duration of {hop.span.span_id}"] = (
+            -1 if hop.span.duration_nano is None else hop.span.duration_nano
+        )
     return found
 
 
@@ -82,7 +106,9 @@ def same(found: Reading, expected: Reading) -> None:
     """Both say the same, with times within 1 µs; the end of a trace, of a start and a duration, within 2."""
     assert found.losses == expected.losses
     assert found.trace_ids == expected.trace_ids
-    assert [essence(trace) for trace in found.traces] == [essence(trace) for trace in expected.traces]
+    assert [essence(trace) for trace in found.traces] == [
+        essence(trace) for trace in expected.traces
+    ]
     for ours, theirs in zip(found.traces, expected.traces, strict=True):
         assert times(ours).keys() == times(theirs).keys()
         assert max(abs(times(ours)[key] - time) for key, time in times(theirs).items()) < MICRO
@@ -119,7 +145,9 @@ def documents(draw: st.DrawFn) -> tuple[FailureReport, dict[str, Any]]:
     ]
     split = draw(st.integers(1, count))
     parts = [process(*made[:split], service="one")]
-    return report, merged(*parts, process(*made[split:], service="two", host="h")) if made[split:] else parts[0]
+    return report, merged(*parts, process(*made[split:], service="two", host="h")) if made[
+        split:
+    ] else parts[0]
 
 
 @LAX
@@ -141,19 +169,40 @@ def shapes() -> dict[str, dict[str, Any]]:
     """What the demo's traces look like, and what happens to them on the way."""
     chain = [
         process(
-            span(1, None, seen(event("d", cause_id="c"), 900), attributes=reported("a", "b", "c", "d", own="d")),
+            span(
+                1,
+                None,
+                seen(event("d", cause_id="c"), 900),
+                attributes=reported("a", "b", "c", "d", own="d"),
+            ),
             service="collector",
         ),
         process(
             span(2, 1, kind=CLIENT, start=3),
-            span(3, 2, seen(event("c", cause_id="b"), 800), kind=SERVER, attributes=reported("a", "b", "c", own="c")),
+            span(
+                3,
+                2,
+                seen(event("c", cause_id="b"), 800),
+                kind=SERVER,
+                attributes=reported("a", "b", "c", own="c"),
+            ),
             service="agent",
         ),
         process(
             span(
                 4,
                 3,
-                *[seen(event("a", kind="sandbox:killed", boundary="sandbox", details={"exit_code": 2**70}), 100_123)],
+                *[
+                    seen(
+                        event(
+                            "a",
+                            kind="sandbox:killed",
+                            boundary="sandbox",
+                            details={"exit_code": 2**70},
+                        ),
+                        100_123,
+                    )
+                ],
                 *[seen(event("b", cause_id="a", failure_reason="日本 " * 660), 200_456)],
                 kind=SERVER,
                 attributes=reported("a", "b", own="b"),
@@ -176,11 +225,14 @@ def shapes() -> dict[str, dict[str, Any]]:
         "a failure span": process(span(1, attributes=reported("e")), failure_span(2, 1, failing)),
         "late, cut and no reply": process(
             span(1, attributes=reported("x", omitted=True)),
-            span(2, 1, seen(event("x"), 1_000), kind=SERVER, attributes=reported("x", omitted=True)),
+            span(
+                2, 1, seen(event("x"), 1_000), kind=SERVER, attributes=reported("x", omitted=True)
+            ),
             span(3, 2, seen(event("y"), 5_000), seen(event("z"), 9_000, late=True), kind=CONSUMER),
         ),
         "a peer's copy": merged(
-            process(span(1, None, seen(event("e"), 7_000, remote=True)), service="one"), process(span(2, 1, failing))
+            process(span(1, None, seen(event("e"), 7_000, remote=True)), service="one"),
+            process(span(2, 1, failing)),
         ),
         "a span that has not ended": process(span(1, None, failing, end=None)),
         "a span that ends before it starts": process(span(1, None, failing, start=SECOND, end=5)),
@@ -189,16 +241,27 @@ def shapes() -> dict[str, dict[str, Any]]:
             span(1, None, failing, links=[{"traceId": OTHER, "spanId": f"{9:016x}"}])
         ),
         "links inside the trace": process(
-            span(1, None, seen(event("e"), 5_000), links=[{"traceId": TRACE, "spanId": f"{3:016x}"}]),
+            span(
+                1, None, seen(event("e"), 5_000), links=[{"traceId": TRACE, "spanId": f"{3:016x}"}]
+            ),
             span(2, 1, start=2_000),
             span(3, 2, seen(event("f"), 9_000), start=4_000, links=[link, link]),
         ),
         "a link to the parent": process(
             span(1, attributes=reported("e", own="e")),
-            span(2, 1, failing, start=2_000, kind=SERVER, attributes=reported("e", own="e"), links=[link]),
+            span(
+                2,
+                1,
+                failing,
+                start=2_000,
+                kind=SERVER,
+                attributes=reported("e", own="e"),
+                links=[link],
+            ),
         ),
         "two traces, the cause in the other": process(
-            span(1, None, seen(event("e", cause_id="f"), 5)), span(1, None, seen(event("f"), 9), trace=SHORT)
+            span(1, None, seen(event("e", cause_id="f"), 5)),
+            span(1, None, seen(event("f"), 9), trace=SHORT),
         ),
         "a ring of causes": process(
             span(1, None, seen(event("a", cause_id="b"), 5), seen(event("b", cause_id="a"), 9_000))
@@ -206,13 +269,30 @@ def shapes() -> dict[str, dict[str, Any]]:
         "a missing cause and a missing event": process(
             span(1, None, seen(event("a", cause_id="b"), 5), attributes=reported("a", "c", own="a"))
         ),
-        "an event without an id": process(span(1, None, raw_event(no_id, 5), seen(event("f"), 9_000))),
+        "an event without an id": process(
+            span(1, None, raw_event(no_id, 5), seen(event("f"), 9_000))
+        ),
         "two observers": process(span(1, None, failing), span(2, 1, failing)),
-        "no service": {"resourceSpans": [{"resource": {}, "scopeSpans": [{"spans": [span(1, None, failing)]}]}]},
-        "lists that are none": process(span(1, None, failing, attributes={**reported(), PREFIX + "report.ids": "e"})),
+        "no service": {
+            "resourceSpans": [{"resource": {}, "scopeSpans": [{"spans": [span(1, None, failing)]}]}]
+        },
+        "lists that are none": process(
+            span(1, None, failing, attributes={**reported(), PREFIX + "report.ids": "e"})
+        ),
         "attributes of other types": process(
-            span(1, None, failing, attributes={**reported("e"), PREFIX + "report.omitted": True, "other": 2**62}),
-            span(2, 1, raw_event({**encode_event(event("g")), PREFIX + "seq": 2**60, PREFIX + "new": True}, 9_000)),
+            span(
+                1,
+                None,
+                failing,
+                attributes={**reported("e"), PREFIX + "report.omitted": True, "other": 2**62},
+            ),
+            span(
+                2,
+                1,
+                raw_event(
+                    {**encode_event(event("g")), PREFIX + "seq": 2**60, PREFIX + "new": True}, 9_000
+                ),
+            ),
         ),
         "ids of many kinds": process(
             span(
@@ -253,7 +333,9 @@ def jaeger(document: dict[str, Any]) -> bytes:
 
 def test_only_jaegers_own_json_hides_dropped_counts(reading):
     """The first row of the table: the loss is gone, and with it `omitted`."""
-    dropping = process(span(1, None, seen(event("e"), 5), droppedEventsCount=3, droppedAttributesCount=1))
+    dropping = process(
+        span(1, None, seen(event("e"), 5), droppedEventsCount=3, droppedAttributesCount=1)
+    )
     for name, dialect in DIALECTS.items():
         (trace,) = reading(dialect(dropping)).traces
         hidden = name.startswith("Jaeger v1")
@@ -264,7 +346,16 @@ def test_only_jaegers_own_json_hides_dropped_counts(reading):
 
 def test_only_jaegers_own_json_hides_nanoseconds(reading):
     """The second row: within one µs the order is that of the process; an end comes up to 2 µs early."""
-    close = process(span(1, None, seen(event("b"), 100, seq=1), seen(event("a"), 200, seq=0), start=999, end=2_998))
+    close = process(
+        span(
+            1,
+            None,
+            seen(event("b"), 100, seq=1),
+            seen(event("a"), 200, seq=0),
+            start=999,
+            end=2_998,
+        )
+    )
     for name, dialect in DIALECTS.items():
         (trace,) = reading(dialect(close)).traces
         hidden = name.startswith("Jaeger v1")
@@ -288,7 +379,9 @@ def test_only_jaegers_own_json_hides_that_a_text_was_none(reading):
 def test_an_events_name_is_taken_by_an_attribute_of_that_key(reading, dialect):
     """Jaeger's own JSON loses the name; the failure is told by its id. Other events with such a field are none."""
     named = {**encode_event(event("e")), "event": "retry"}
-    document = process(span(1, None, raw_event(named, 5), raw_event({"event": "retry", "x": 1}, 6, name="log")))
+    document = process(
+        span(1, None, raw_event(named, 5), raw_event({"event": "retry", "x": 1}, 6, name="log"))
+    )
     (trace,) = reading(DIALECTS[dialect](document)).traces
     assert list(trace.report.events) == ["e"]
     assert trace.losses == ()
@@ -304,7 +397,9 @@ def test_arrays_come_back_exactly(reading, dialect):
         PREFIX + "report.kinds": ("a:b", "c"),
         PREFIX + "report.boundaries": ("agent",),
     }
-    document = process(span(1, None, seen(event("e", failure_reason=reason), 5), attributes=attributes))
+    document = process(
+        span(1, None, seen(event("e", failure_reason=reason), 5), attributes=attributes)
+    )
     (trace,) = reading(DIALECTS[dialect](document)).traces
     assert trace.report.events["e"].failure_reason == reason
     found = trace.hops[0].span.attributes
@@ -320,7 +415,9 @@ def test_arrays_come_back_exactly(reading, dialect):
 @pytest.mark.parametrize("number", [0, -1, 2**53, -(2**53), 2**63 - 1, -(2**63)])
 def test_integers_past_2_53_survive(reading, dialect, number):
     """As text where a dialect writes them so."""
-    document = process(span(1, None, seen(event("e", boundary="sandbox", details={"exit_code": number}), 5)))
+    document = process(
+        span(1, None, seen(event("e", boundary="sandbox", details={"exit_code": number}), 5))
+    )
     (trace,) = reading(DIALECTS[dialect](document)).traces
     assert trace.report.events["e"].details.exit_code == number
     assert trace.losses == ()
@@ -330,14 +427,18 @@ def test_integers_past_2_53_survive(reading, dialect, number):
 @pytest.mark.parametrize(("code", "status"), [(0, ""), (1, "OK"), (2, "ERROR")])
 def test_status_survives_without_its_description(reading, dialect, code, status):
     """Tags, a number or a name; what it says besides may hold a secret, and is not kept."""
-    document = process(span(1, None, seen(event("e"), 5), kind=SERVER, status={"code": code, "message": "hunter2"}))
+    document = process(
+        span(1, None, seen(event("e"), 5), kind=SERVER, status={"code": code, "message": "hunter2"})
+    )
     found = reading(DIALECTS[dialect](document))
     assert (found.traces[0].root.status, found.traces[0].root.kind) == (status, "SERVER")
     assert "hunter2" not in repr(found)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("value", [{"bytesValue": "AAE="}, {"doubleValue": 0.5}, {"kvlistValue": {"values": []}}])
+@pytest.mark.parametrize(
+    "value", [{"bytesValue": "AAE="}, {"doubleValue": 0.5}, {"kvlistValue": {"values": []}}]
+)
 def test_types_that_failgraph_never_writes_are_named(reading, dialect, value):
     """Never taken for what they are not: the mark of a peer's copy is a bool."""
     made = raw_event(encode_event(event("e")), 5)
@@ -360,7 +461,9 @@ def test_what_tempo_cuts_is_text_cut(reading, dialect):
 @pytest.mark.parametrize("limit", range(90, 104))
 def test_a_cut_in_the_middle_of_a_character_is_text_cut(reading, limit):
     """JSON has a mark in place of the half, protobuf half a character; the batch is read, and the loss is named."""
-    document = process(span(1, None, seen(event("e", failure_reason="日" * 40), 5), attributes={"note": "😀" * 99}))
+    document = process(
+        span(1, None, seen(event("e", failure_reason="日" * 40), 5), attributes={"note": "😀" * 99})
+    )
     for data in (text(tempo(document, "batches", limit)), tempo_message(document, limit)):
         found = reading(data)
         (trace,) = found.traces
@@ -371,7 +474,9 @@ def test_a_cut_in_the_middle_of_a_character_is_text_cut(reading, limit):
 
 def test_a_text_that_ends_in_a_replacement_character_is_whole(reading):
     """It may have been written so."""
-    (trace,) = reading(text(process(span(1, None, seen(event("e", failure_reason="half \ufffd"), 5))))).traces
+    (trace,) = reading(
+        text(process(span(1, None, seen(event("e", failure_reason="half \ufffd"), 5))))
+    ).traces
     assert trace.losses == ()
 
 
@@ -400,14 +505,20 @@ def test_older_spellings_of_jaegers_json(reading, spelled):
         elif found["references"]:
             found["parentSpanID"] = found.pop("references")[0]["spanID"]
     (trace,) = reading(text(document)).traces
-    assert (trace.failures["e"].span.parent_span_id, trace.service, trace.losses) == (f"{1:016x}", "s", ())
+    assert (trace.failures["e"].span.parent_span_id, trace.service, trace.losses) == (
+        f"{1:016x}",
+        "s",
+        (),
+    )
 
 
 def test_types_that_older_stores_wrote_as_text(reading):
     """int64 and bool as text, under their types."""
     document = jaeger_v1(process(span(1, None, seen(event("e", http_status=404), 5, late=True))))
     for field in document["data"][0]["spans"][0]["logs"][0]["fields"]:
-        field["value"] = str(field["value"]).lower() if field["type"] == "bool" else str(field["value"])
+        field["value"] = (
+            str(field["value"]).lower() if field["type"] == "bool" else str(field["value"])
+        )
     (trace,) = reading(text(document)).traces
     assert (trace.report.events["e"].http_status, trace.failures["e"].decoded.late) == (404, True)
     assert trace.losses == ()
@@ -417,7 +528,10 @@ def test_the_parent_is_the_first_reference_into_the_trace(reading):
     """Not one into another trace, though that be CHILD_OF."""
     document = jaeger_v1(process(span(1), span(2, 1, seen(event("e"), 5))))
     references = document["data"][0]["spans"][1]["references"]
-    references[:0] = [{"refType": "CHILD_OF", "traceID": OTHER, "spanID": "9"}, {"refType": "FOLLOWS_FROM"}]
+    references[:0] = [
+        {"refType": "CHILD_OF", "traceID": OTHER, "spanID": "9"},
+        {"refType": "FOLLOWS_FROM"},
+    ]
     (trace,) = reading(text(document)).traces
     assert trace.failures["e"].span.parent_span_id == f"{1:016x}"
 

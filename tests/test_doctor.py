@@ -52,7 +52,11 @@ def environ(monkeypatch):
 
 
 def sends_to(receiver, **more):
-    return {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", **more}
+    return {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        **more,
+    }
 
 
 def arrived(receiver):
@@ -76,11 +80,17 @@ def test_the_marked_graph_has_every_field():
     """Of an event, of both details and of a foreign error no field is absent in all of the graph."""
     report = marked().report
     dumped = [event.model_dump(mode="json") for event in report.events.values()]
-    assert {key for event in dumped for key in event} == set(type(next(iter(report.events.values()))).model_fields)
+    assert {key for event in dumped for key in event} == set(
+        type(next(iter(report.events.values()))).model_fields
+    )
     for event in report.events.values():
         for part in (event.details, event.foreign_error):
             assert part is None or set(part.model_dump()) == set(type(part).model_fields)
-    assert [event.boundary.value for event in report.events.values()] == ["model", "sandbox", "agent"]
+    assert [event.boundary.value for event in report.events.values()] == [
+        "model",
+        "sandbox",
+        "agent",
+    ]
     assert any(len(event.failure_reason.encode()) > 2048 for event in report.events.values())
 
 
@@ -101,7 +111,11 @@ def test_each_field_that_differs_is_named_alone(number, name, path):
     event = list(documents["events"].values())[number]
     holder, key = (event, name) if path is None else (event[name], path)
     before = holder[key]
-    holder[key] = {"agent": "seed", "": "x"}.get(before, before[:-1]) if isinstance(before, str) else not before
+    holder[key] = (
+        {"agent": "seed", "": "x"}.get(before, before[:-1])
+        if isinstance(before, str)
+        else not before
+    )
     if key == "http_status":
         holder[key] = 500
     (line,) = of_reports(here, FailureReport.model_validate(documents))
@@ -117,14 +131,18 @@ def test_texts_that_a_backend_cut_are_named_with_their_sizes(environ):
         events = dict(trace.report.events)
         key, model = next(iter(events.items()))
         events[key] = model.model_copy(update={"failure_reason": model.failure_reason[:1000]})
-        object.__setattr__(trace, "report", FailureReport(events=events, failure_id=trace.report.failure_id))
+        object.__setattr__(
+            trace, "report", FailureReport(events=events, failure_id=trace.report.failure_id)
+        )
         return reading
 
     with Receiver() as receiver, pytest.MonkeyPatch.context() as patched:
         patched.setattr("failgraph.doctor.round_trip.ASK_S", 0)
         seen = list(checks(environ(**sends_to(receiver)), "it", cut))
     (said,) = found(seen, "round trip", "problem")
-    assert said.startswith("lost between the exporter and it: failure_reason of model provider_unavailable: ")
+    assert said.startswith(
+        "lost between the exporter and it: failure_reason of model provider_unavailable: "
+    )
     assert re.search(r": 2\d{3} bytes before, 1\d{3} after$", said)
 
 
@@ -135,8 +153,14 @@ def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
         seen = list(checks(limited, "it", arrived(receiver)))
     problems = found(seen, "round trip", "problem")
     assert problems
-    assert all(text.startswith("lost in this process, between `record` and the exporter: ") for text in problems)
-    assert any(text.startswith("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT=6: ") for text in found(seen, "settings", "note"))
+    assert all(
+        text.startswith("lost in this process, between `record` and the exporter: ")
+        for text in problems
+    )
+    assert any(
+        text.startswith("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT=6: ")
+        for text in found(seen, "settings", "note")
+    )
 
 
 def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
@@ -148,7 +172,9 @@ def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
 
     with Receiver() as receiver:
         here = environ(**sends_to(receiver))
-        nothing = found(checks(here, "it", lambda _: Reading([], {}, {}, ())), "round trip", "problem")
+        nothing = found(
+            checks(here, "it", lambda _: Reading([], {}, {}, ())), "round trip", "problem"
+        )
         assert nothing[0].startswith("it did not have the trace within ")
         assert found(checks(here, "it", down), "round trip", "problem") == ["it is down"]
 
@@ -165,19 +191,27 @@ def test_nothing_is_sent_where_nobody_listens(environ):
     """A closed port is a problem of the endpoint; no exporter is made to wait for it."""
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
     seen = list(checks(here, None, None))
-    assert found(seen, "endpoint", "problem")[0].startswith("127.0.0.1:1 by grpc (from OTEL_EXPORTER_OTLP_ENDPOINT)")
+    assert found(seen, "endpoint", "problem")[0].startswith(
+        "127.0.0.1:1 by grpc (from OTEL_EXPORTER_OTLP_ENDPOINT)"
+    )
     assert "round trip" not in {check.part for check in seen}
 
 
 def test_a_protocol_that_the_command_would_not_take_is_said(environ, monkeypatch):
     """Port 4318 without a protocol works here, and not under opentelemetry-instrument, which takes gRPC."""
-    monkeypatch.setattr("failgraph.doctor.listens", lambda _: False)  # whoever does is not the tests' to send to
+    monkeypatch.setattr(
+        "failgraph.doctor.listens", lambda _: False
+    )  # whoever does is not the tests' to send to
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
     assert any(
         "sends gRPC where no protocol is named" in text
         for text in found(checks(here, None, None), "endpoint", "problem")
     )
-    named = found(checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}, None, None), "endpoint", "problem")
+    named = found(
+        checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}, None, None),
+        "endpoint",
+        "problem",
+    )
     assert not any("sends gRPC" in text for text in named)
 
 
@@ -185,8 +219,12 @@ def test_switched_off_is_a_problem(environ):
     """With FAILGRAPH_ENABLED=false nothing would be attached, nothing is recorded, and both are said."""
     with Receiver() as receiver:
         seen = list(checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false")), None, None))
-    assert found(seen, "attachment", "problem") == ["FAILGRAPH_ENABLED=false: nothing is attached and nothing recorded"]
-    assert found(seen, "round trip", "problem") == ["nothing was recorded; the settings above say why"]
+    assert found(seen, "attachment", "problem") == [
+        "FAILGRAPH_ENABLED=false: nothing is attached and nothing recorded"
+    ]
+    assert found(seen, "round trip", "problem") == [
+        "nothing was recorded; the settings above say why"
+    ]
 
 
 @pytest.mark.parametrize("names", ["failgraph", "requests , failgraph", "*"])
@@ -195,7 +233,10 @@ def test_left_out_by_name_it_is_not_attached(environ, names):
     here = environ(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=names)
     (said,) = found(checks(here, None, None), "attachment", "problem")
     assert "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS leaves failgraph out" in said
-    assert found(checks({**here, "FAILGRAPH_ENABLED": "true"}, None, None), "attachment", "problem") == []
+    assert (
+        found(checks({**here, "FAILGRAPH_ENABLED": "true"}, None, None), "attachment", "problem")
+        == []
+    )
 
 
 def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
@@ -241,7 +282,10 @@ def test_every_setting_is_there_with_its_source_and_no_secret(environ):
 )
 def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
     """What makes failures vanish, or cannot be used, is a problem or a note that begins with its variable."""
-    assert any(text.startswith(name) for text in found(checks(environ(**{name: value}), None, None), "settings", state))
+    assert any(
+        text.startswith(name)
+        for text in found(checks(environ(**{name: value}), None, None), "settings", state)
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,14 +303,20 @@ def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
 def test_a_sampler_is_said_where_it_leaves_traces_out(environ, sampler, argument, states):
     """One that keeps every trace is no note, one that keeps none a problem, however it is written."""
     here = environ(OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=argument)
-    said = [check for check in checks(here, None, None) if check.text.startswith("OTEL_TRACES_SAMPLER=")]
+    said = [
+        check for check in checks(here, None, None) if check.text.startswith("OTEL_TRACES_SAMPLER=")
+    ]
     assert {check.state for check in said} == states
 
 
 def test_what_a_configuration_file_says_is_not_taken_for_looked_at(environ, tmp_path):
     """With one the note says that its sampler, limits and exporters are not those that were looked at."""
     (tmp_path / "otel.yaml").touch()
-    (said,) = found(checks(environ(OTEL_CONFIG_FILE=str(tmp_path / "otel.yaml")), None, None), "settings", "note")
+    (said,) = found(
+        checks(environ(OTEL_CONFIG_FILE=str(tmp_path / "otel.yaml")), None, None),
+        "settings",
+        "note",
+    )
     assert "exporters that stand there are not looked at" in said
 
 
@@ -310,7 +360,9 @@ def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
         name, ask = _ask(str(file))
         seen = list(checks(environ(**sends_to(receiver)), name, later))
     assert found(seen, "round trip", "problem") == []
-    assert found(seen, "round trip", "ok")[-1] == f"nothing was lost between the exporter and {file}"
+    assert (
+        found(seen, "round trip", "ok")[-1] == f"nothing was lost between the exporter and {file}"
+    )
 
 
 def test_what_the_backend_is_called_holds_no_more_than_its_address():
@@ -334,7 +386,9 @@ def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):
     with Receiver() as receiver:
         here = environ(**sends_to(receiver, OTEL_EXPORTER_OTLP_HEADERS="authorization:sesame"))
         seen = list(checks(here, None, None))
-    assert found(seen, "settings", "problem")[0].startswith("OTEL_EXPORTER_OTLP_HEADERS: header 1 is not of the form")
+    assert found(seen, "settings", "problem")[0].startswith(
+        "OTEL_EXPORTER_OTLP_HEADERS: header 1 is not of the form"
+    )
     assert "sesame" not in repr(seen) + caplog.text
 
 
@@ -352,7 +406,9 @@ def test_the_command_ends_with_one_for_a_problem():
     """`failgraph doctor` prints the checks by part, as text or JSON; its code says whether one is a problem."""
     with Receiver() as receiver:
         env = {**os.environ, **sends_to(receiver)}
-        good = subprocess.run([sys.executable, "-m", "failgraph", "doctor"], capture_output=True, text=True, env=env)
+        good = subprocess.run(
+            [sys.executable, "-m", "failgraph", "doctor"], capture_output=True, text=True, env=env
+        )
         bad = subprocess.run(
             [sys.executable, "-m", "failgraph", "doctor", "--json"],
             capture_output=True,
@@ -380,9 +436,17 @@ def test_the_command_ends_with_one_for_a_problem():
     ("journal", "state", "says"),
     [
         ("", "ok", "FAILGRAPH_JOURNAL is unset: what a trace loses is lost"),
-        ("{tmp}/there", "ok", "can be written; it holds 2 files of 12 B in all, a process leaves 64 MiB at most"),
+        (
+            "{tmp}/there",
+            "ok",
+            "can be written; it holds 2 files of 12 B in all, a process leaves 64 MiB at most",
+        ),
         ("{tmp}/new", "ok", "{tmp}/new will be made with the first failure"),
-        ("{tmp}/not/there", "problem", "{tmp}/not/there is not there and cannot be made; make it, or name another"),
+        (
+            "{tmp}/not/there",
+            "problem",
+            "{tmp}/not/there is not there and cannot be made; make it, or name another",
+        ),
     ],
     ids=["unset", "there", "new", "not"],
 )
@@ -400,7 +464,11 @@ def test_the_journal(environ, tmp_path, journal, state, says):
 def test_a_journal_that_cannot_be_written(environ, tmp_path, monkeypatch):
     """The directory is another user's."""
     monkeypatch.setattr(os, "access", lambda *_: False)
-    (check,) = (each for each in checks(environ(FAILGRAPH_JOURNAL=str(tmp_path)), None, None) if each.part == "journal")
+    (check,) = (
+        each
+        for each in checks(environ(FAILGRAPH_JOURNAL=str(tmp_path)), None, None)
+        if each.part == "journal"
+    )
     assert (check.state, "cannot be written" in check.text) == ("problem", True)
 
 
@@ -410,6 +478,10 @@ def test_a_disk_with_less_room_than_the_journal_may_take_is_worth_knowing(enviro
     room = os.statvfs(tmp_path)
     if room.f_bavail * room.f_frsize > 1 << 40:
         pytest.skip("this disk has more room than a journal can take")
-    notes = [each.text for each in checks(env, None, None) if (each.part, each.state) == ("journal", "note")]
+    notes = [
+        each.text
+        for each in checks(env, None, None)
+        if (each.part, each.state) == ("journal", "note")
+    ]
     assert len(notes) == 1
     assert "less than the 1024 GiB of FAILGRAPH_JOURNAL_MAX_BYTES" in notes[0]

@@ -52,7 +52,9 @@ STOPPING = {
     "provider": ["OTEL_PYTHON_METER_PROVIDER"],
 }
 """What ends the doctor's way early, so that it is tried without the rest."""
-ELSE = [name for name in (*VARIABLES, *NAMES) if not any(name in names for names in STOPPING.values())]
+ELSE = [
+    name for name in (*VARIABLES, *NAMES) if not any(name in names for names in STOPPING.values())
+]
 WORDS = [case for case in SECRETS if case.secrets[0].isalnum() and len(case.secrets[0]) < 40]
 """Secrets that can be the whole value of a header."""
 
@@ -66,7 +68,11 @@ def _elsewhere(monkeypatch, tmp_path):
 def leaked(texts: Iterator[str] | list[str], cases: list[Secret] | None = None) -> list[str]:
     """The labels of the corpus whose secrets are in `texts`, in whatever case: hosts are in small letters."""
     said = "\n".join(texts).lower()
-    return [case.label for case in cases or SECRETS if any(secret.lower() in said for secret in case.secrets)]
+    return [
+        case.label
+        for case in cases or SECRETS
+        if any(secret.lower() in said for secret in case.secrets)
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of texts that are odd as patterns
@@ -77,7 +83,9 @@ def test_no_variable_is_shown_with_a_secret():
         texts = [check.text for check in configured(environ)]
         assert len(texts) > len(NAMES)
         # What every process logs is one of these; a pattern that does not compile is a problem of its own.
-        texts += from_env(environ)[1] + [from_env({"FAILGRAPH_REDACT_PATTERNS": case.text + "("})[0].redact_fault or ""]
+        texts += from_env(environ)[1] + [
+            from_env({"FAILGRAPH_REDACT_PATTERNS": case.text + "("})[0].redact_fault or ""
+        ]
         texts += endpoint_of(dict.fromkeys((*ENDPOINTS, *PROTOCOLS), case.text))
         texts += endpoint_of(dict.fromkeys(ENDPOINTS, case.text))
         assert leaked(texts, [case]) == [], case.label
@@ -98,13 +106,21 @@ def test_no_difference_is_shown_with_a_secret():
     for case in SECRETS:
         events = {}
         for key, event in here.report.events.items():
-            changes = {"failure_reason": case.text, "operation": case.text, "exception_type": case.text}
+            changes = {
+                "failure_reason": case.text,
+                "operation": case.text,
+                "exception_type": case.text,
+            }
             for name in ("foreign_error", "details"):
                 part = getattr(event, name)
                 fields = {} if part is None else part.model_dump()
-                texts = {each: case.text for each, value in fields.items() if isinstance(value, str)}
+                texts = {
+                    each: case.text for each, value in fields.items() if isinstance(value, str)
+                }
                 changes[name] = part and part.model_copy(update=texts)
-            events[key] = event.model_copy(update={**changes, "operation_id": case.text, "attempt_id": case.text})
+            events[key] = event.model_copy(
+                update={**changes, "operation_id": case.text, "attempt_id": case.text}
+            )
         report = here.report.model_copy(update={"events": events, "failure_id": case.text})
         there = replace(here, report=report, hops=())
         named = [replace(hop, span=replace(hop.span, name=case.text)) for hop in here.hops]
@@ -119,7 +135,9 @@ def test_no_header_that_a_collector_repeats():
         assert leaked([in_its_words(case.text, {}, 500)], [case]) == [], case.label
     for case in WORDS:
         for name in HEADERS:
-            told = in_its_words(f"who is {case.secrets[0]}?", {name: f"x-team={quote(case.secrets[0])}"}, 500)
+            told = in_its_words(
+                f"who is {case.secrets[0]}?", {name: f"x-team={quote(case.secrets[0])}"}, 500
+            )
             assert told == "who is [redacted:header]?"
 
 
@@ -128,9 +146,15 @@ def test_no_header_that_a_collector_repeats():
 
 def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
     """Run it; how it ended and all that it printed."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+    }
     command = [sys.executable, "-m", "failgraph", "doctor", *arguments]
-    ran = subprocess.run(command, env={**environ, **variables}, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        command, env={**environ, **variables}, capture_output=True, text=True, check=False
+    )
     assert "Traceback" not in ran.stderr
     if "--json" in arguments:
         ran.stdout += "\n".join(json.loads(line)["text"] for line in ran.stdout.splitlines())
@@ -147,9 +171,14 @@ def test_nothing_of_the_environment(names, options):
     cases = itertools.cycle(SECRETS[::7])
     variables = dict(zip(names, (case.text for case in cases), strict=False))
     with Receiver() as receiver:
-        there = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        there = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
+            "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        }
         code, printed = doctor(*options, **(there | variables))
-    assert code == 1 or (code == 0 and names == STOPPING["provider"])  # which an old SDK does not ask for
+    assert code == 1 or (
+        code == 0 and names == STOPPING["provider"]
+    )  # which an old SDK does not ask for
     assert len(printed) > 1500
     assert leaked([printed]) == []
 
@@ -164,7 +193,9 @@ def refusing_grpc() -> Iterator[str]:
     method = grpc.unary_unary_rpc_method_handler(refuse)
     name = "opentelemetry.proto.collector.trace.v1.TraceService"
     server = grpc.server(ThreadPoolExecutor(1))
-    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(name, {"Export": method})])
+    server.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler(name, {"Export": method})]
+    )
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
@@ -177,7 +208,9 @@ def refusing_grpc() -> Iterator[str]:
 def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
     """One that refuses and repeats the headers, in its error and in the exporter's log."""
     cases = WORDS[:: len(WORDS) // 12]
-    sent = ",".join(f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases))
+    sent = ",".join(
+        f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases)
+    )
     with refusing_grpc() if protocol == "grpc" else Receiver(status=400, repeats=True) as there:
         variables = {
             "OTEL_EXPORTER_OTLP_ENDPOINT": there if isinstance(there, str) else there.endpoint,
@@ -194,13 +227,18 @@ def test_nothing_of_what_is_sent_along_to_a_backend():
     """One that refuses and repeats the headers, at an address with a user, a password and a token."""
     pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
     user, token, *cases = WORDS[:: len(WORDS) // 12]
-    headers = ",".join(f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases))
+    headers = ",".join(
+        f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases)
+    )
 
     def answer(asked, _):
         return Reply(json.dumps({"message": str(asked)}).encode(), status=500)
 
     with Receiver() as receiver, serving(answer) as backend:
-        there = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        there = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
+            "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        }
         sent = {"FAILGRAPH_JAEGER_URL": backend.url, "FAILGRAPH_JAEGER_HEADERS": headers}
         code, printed = doctor("jaeger", **there, **sent)
         assert (code, "answered 500" in printed) == (1, True)

@@ -23,7 +23,9 @@ from failgraph.recording import hop_log, index, sdk_spans
 from failgraph.recording.recorder import recorder, watching
 
 
-def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:
+def failure(
+    kind: str = "transport_timeout", boundary: str = "model", **fields: object
+) -> NgFailureEvent:
     return NgFailureEvent(kind, boundary=boundary, **fields)
 
 
@@ -234,7 +236,8 @@ def test_a_child_forked_while_a_thread_is_recording_is_not_blocked(tracer):
             recorded: list[failgraph.Recorded] = []
             context = contextvars.copy_context()
             worker = threading.Thread(
-                target=lambda: recorded.append(context.run(failgraph.record, event("c"))), daemon=True
+                target=lambda: recorded.append(context.run(failgraph.record, event("c"))),
+                daemon=True,
             )
             worker.start()
             worker.join(5)
@@ -255,18 +258,25 @@ def test_a_record_seen_by_two_hops_of_one_trace_is_written_once(tracer):
     assert len(recorder().index) == 0
 
 
-def test_a_failure_span_under_a_remote_span_keeps_the_limits_of_its_own_provider(exporter, monkeypatch):
+def test_a_failure_span_under_a_remote_span_keeps_the_limits_of_its_own_provider(
+    exporter, monkeypatch
+):
     """The limits are those of the span that the event goes on, not those of the one that it stands for."""
     limits = SpanLimits(max_attribute_length=20, max_event_attributes=8)
     provider = TracerProvider(shutdown_on_exit=False, span_limits=limits)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(sdk_spans.trace, "get_tracer_provider", lambda: provider)
     context = trace.SpanContext(1, 2, True, trace.TraceFlags(1))
-    recorded = failgraph.record(failure(operation="a long name of an operation"), span=trace.NonRecordingSpan(context))
+    recorded = failgraph.record(
+        failure(operation="a long name of an operation"), span=trace.NonRecordingSpan(context)
+    )
     assert recorded.placement == "failure_span"
     (span,) = exporter.get_finished_spans()
     assert span.events[0].dropped_attributes == 0
-    assert ours(span)[0][semconv.ID] + "".join(ours(span)[0][semconv.ID + "_rest"]) == recorded.event_id
+    assert (
+        ours(span)[0][semconv.ID] + "".join(ours(span)[0][semconv.ID + "_rest"])
+        == recorded.event_id
+    )
 
 
 def test_a_deferred_failure_keeps_the_span_that_was_given(tracer):
@@ -383,7 +393,9 @@ def test_a_cause_is_looked_for_in_this_trace_first(tracer):
     """A record written in two traces: its effect names the span of its own trace, without a link."""
     with tracer.start_as_current_span("here") as span:
         failgraph.record(event("cause"))
-        with tracer.start_as_current_span("there", context=trace.set_span_in_context(trace.INVALID_SPAN)):
+        with tracer.start_as_current_span(
+            "there", context=trace.set_span_in_context(trace.INVALID_SPAN)
+        ):
             failgraph.record(event("cause"))
         failgraph.record(event("effect", cause_id="cause"))
     assert ours(span)[1][semconv.CAUSE_TRACE_ID] == f"{span.get_span_context().trace_id:032x}"
@@ -465,7 +477,11 @@ def test_the_count_of_an_outer_hop_holds_what_the_inner_one_had_to_forget(tracer
         with tracer.start_as_current_span("inner") as inner, failgraph.hop():
             for number in range(hop_log.MAX_LOGGED + 76):
                 failgraph.record(event(str(number)))
-    assert inner.attributes[semconv.REPORT_COUNT] == outer.attributes[semconv.REPORT_COUNT] == hop_log.MAX_LOGGED + 76
+    assert (
+        inner.attributes[semconv.REPORT_COUNT]
+        == outer.attributes[semconv.REPORT_COUNT]
+        == hop_log.MAX_LOGGED + 76
+    )
 
 
 def test_late_for_an_inner_hop_is_still_seen_by_the_outer_one(tracer):
@@ -522,7 +538,9 @@ def test_a_link_that_the_user_has_made_is_not_made_again(tracer):
     with tracer.start_as_current_span("cause") as cause_span:
         cause = failure("a_cause")
         failgraph.record(cause)
-    with tracer.start_as_current_span("effect", links=[trace.Link(cause_span.get_span_context())]) as span:
+    with tracer.start_as_current_span(
+        "effect", links=[trace.Link(cause_span.get_span_context())]
+    ) as span:
         effect = failure("an_effect")
         effect.__cause__ = cause
         failgraph.record(effect)
@@ -551,7 +569,9 @@ def test_what_is_recorded_after_the_end_of_its_trace_goes_first(tracer, monkeypa
     with tracer.start_as_current_span("live") as live:
         failgraph.record(event("live"))
         for _ in range(10):
-            ended = tracer.start_span("ended", context=trace.set_span_in_context(trace.INVALID_SPAN))
+            ended = tracer.start_span(
+                "ended", context=trace.set_span_in_context(trace.INVALID_SPAN)
+            )
             with trace.use_span(ended):
                 error = failure()
             ended.end()
@@ -586,4 +606,8 @@ def test_all_events_of_all_traces_are_bounded(tracer, monkeypatch):
         with tracer.start_as_current_span("work"):
             for each in range(10):
                 failgraph.record(event(f"{number}-{each}"))
-    assert sum(len(each.events) for each in recorder().index.traces.values()) == recorder().index._events <= 110
+    assert (
+        sum(len(each.events) for each in recorder().index.traces.values())
+        == recorder().index._events
+        <= 110
+    )

@@ -32,11 +32,16 @@ def has(module: str) -> bool:
     return False
 
 
-needs_auto = pytest.mark.skipif(not has("opentelemetry.distro"), reason="needs failgraph[auto], which this set lacks")
-needs_config = pytest.mark.skipif(
-    not has("opentelemetry.configuration"), reason="needs opentelemetry-configuration, which this set lacks"
+needs_auto = pytest.mark.skipif(
+    not has("opentelemetry.distro"), reason="needs failgraph[auto], which this set lacks"
 )
-needs_servers = pytest.mark.skipif(not (has("gunicorn") and has("uvicorn")), reason="this set has no servers")
+needs_config = pytest.mark.skipif(
+    not has("opentelemetry.configuration"),
+    reason="needs opentelemetry-configuration, which this set lacks",
+)
+needs_servers = pytest.mark.skipif(
+    not (has("gunicorn") and has("uvicorn")), reason="this set has no servers"
+)
 
 
 @pytest.fixture
@@ -47,7 +52,11 @@ def receiver():
 
 def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
     """What the programs get: an OTLP endpoint, traces only, and nothing of this process's own settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+    }
     path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
     otel = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
@@ -62,7 +71,13 @@ def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
 def run(receiver: Receiver, command: list[str], extra: dict[str, str]) -> tuple[dict, str]:
     """Run a program to its end; what it printed as JSON, and its standard error."""
     done = subprocess.run(
-        command, env=environment(receiver, extra), cwd=APPS, capture_output=True, text=True, timeout=120, check=False
+        command,
+        env=environment(receiver, extra),
+        cwd=APPS,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert not [word for word in ("Traceback", "UserWarning") if word in done.stderr], done.stderr
@@ -86,7 +101,11 @@ def check(receiver: Receiver, found: dict, failures: int = 1) -> None:
 
 def place(receiver: Receiver) -> str:
     """The name of the span that holds the failure."""
-    return next(span.name for span in receiver.spans() if any(e.name == "nemo.gym.failure" for e in span.events))
+    return next(
+        span.name
+        for span in receiver.spans()
+        if any(e.name == "nemo.gym.failure" for e in span.events)
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +130,9 @@ def test_the_start_up_file_reaches_each_provider_that_is_made(receiver, ways):
     assert place(receiver) == "inner"
 
 
-@pytest.mark.parametrize("ways", [["own", "attach", "fail"], ["own", "attach", "attach", "fail"]], ids="-".join)
+@pytest.mark.parametrize(
+    "ways", [["own", "attach", "fail"], ["own", "attach", "attach", "fail"]], ids="-".join
+)
 def test_a_provider_that_was_set_before_is_looked_for(receiver, ways):
     """Attached late, without a start-up file: one look at the global provider."""
     found, _ = run(receiver, traced(*ways), {})
@@ -120,7 +141,9 @@ def test_a_provider_that_was_set_before_is_looked_for(receiver, ways):
 
 def test_an_instrumentor_that_is_called_after_the_provider_was_set(receiver):
     """`FailgraphInstrumentor().instrument()` in code, by the program itself."""
-    pytest.importorskip("opentelemetry.instrumentation", reason="needs opentelemetry-instrumentation")
+    pytest.importorskip(
+        "opentelemetry.instrumentation", reason="needs opentelemetry-instrumentation"
+    )
     found, _ = run(receiver, traced("own", "instrument", "fail"), {})
     check(receiver, found)
 
@@ -134,7 +157,9 @@ def test_off_by_default(receiver):
     assert not receiver.failures()
 
 
-@pytest.mark.parametrize("extra", [{"FAILGRAPH_ENABLED": "false"}, {"FAILGRAPH_ENABLED": " False "}])
+@pytest.mark.parametrize(
+    "extra", [{"FAILGRAPH_ENABLED": "false"}, {"FAILGRAPH_ENABLED": " False "}]
+)
 def test_off_where_it_is_turned_off(receiver, extra):
     """`false` loads nothing either."""
     found, _ = run(receiver, traced("own"), extra)
@@ -154,7 +179,11 @@ def test_a_program_without_opentelemetry_loads_next_to_nothing(receiver):
     plain, on = (
         set(
             subprocess.run(
-                [sys.executable, "-c", script], env={**env, **extra}, capture_output=True, text=True, check=True
+                [sys.executable, "-c", script],
+                env={**env, **extra},
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout.split()
         )
         for extra in ({}, ON)
@@ -167,11 +196,15 @@ def test_a_program_without_opentelemetry_loads_next_to_nothing(receiver):
 
 def test_a_no_op_provider_takes_nothing_and_breaks_nothing(receiver):
     """nemo-lens sets one on ranks that do not export."""
-    found, stderr = run(receiver, traced("sdk", "noop", "attach", "fail"), {**ON, "FAILGRAPH_LOG_LEVEL": "debug"})
+    found, stderr = run(
+        receiver, traced("sdk", "noop", "attach", "fail"), {**ON, "FAILGRAPH_LOG_LEVEL": "debug"}
+    )
     assert found["processors"] == 0
     assert "internal_error" not in found["stats"]
     assert not receiver.spans()
-    found, stderr = run(receiver, traced("noop", "attach", "fail"), {"FAILGRAPH_LOG_LEVEL": "debug"})
+    found, stderr = run(
+        receiver, traced("noop", "attach", "fail"), {"FAILGRAPH_LOG_LEVEL": "debug"}
+    )
     assert "no processor for the global opentelemetry.trace.NoOpTracerProvider" in stderr
 
 
@@ -193,7 +226,9 @@ def test_the_sdk_disabled(receiver):
 def test_the_sdk_not_importable(receiver, tmp_path):
     """A broken installation of the SDK is the program's to find out, not ours to fall over."""
     (tmp_path / "usercustomize.py").write_text("")
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['opentelemetry.sdk'] = None\n")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['opentelemetry.sdk'] = None\n"
+    )
     path = f"{tmp_path}{os.pathsep}{APPS}"
     found, _ = run(receiver, traced("fail"), {**ON, "PYTHONPATH": path})
     assert "internal_error" not in found["stats"]
@@ -219,7 +254,9 @@ def test_opentelemetry_instrument(receiver):
 
 @needs_auto
 @pytest.mark.parametrize(
-    "extra", [{"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "failgraph"}, {"FAILGRAPH_ENABLED": "false"}], ids=str
+    "extra",
+    [{"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "failgraph"}, {"FAILGRAPH_ENABLED": "false"}],
+    ids=str,
 )
 def test_opentelemetry_instrument_without_us(receiver, extra):
     """Both ways of turning it off under the usual command: the spans come, our failures do not."""
@@ -293,7 +330,11 @@ instrumentation/development:
 @needs_config
 @pytest.mark.parametrize(
     ("extra", "placed"),
-    [({}, "nemo.gym.failure"), (ON, "nemo.gym.failure"), ({"FAILGRAPH_PLACEMENT": "span"}, "inner")],
+    [
+        ({}, "nemo.gym.failure"),
+        (ON, "nemo.gym.failure"),
+        ({"FAILGRAPH_PLACEMENT": "span"}, "inner"),
+    ],
     ids=str,
 )
 def test_a_declarative_configuration_file(receiver, tmp_path, extra, placed):
@@ -313,7 +354,9 @@ def test_other_instrumentors_are_untouched_when_ours_cannot_be_loaded(receiver, 
         info = tmp_path / f"{name}-0.1.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
-        (info / "entry_points.txt").write_text(f"[opentelemetry_instrumentor]\n{name} = {name}:Probe\n")
+        (info / "entry_points.txt").write_text(
+            f"[opentelemetry_instrumentor]\n{name} = {name}:Probe\n"
+        )
         (tmp_path / f"{name}.py").write_text(
             "import sys\nfrom opentelemetry.instrumentation.instrumentor import BaseInstrumentor\n"
             "class Probe(BaseInstrumentor):\n"
@@ -337,9 +380,15 @@ def test_auto_instrumentation_that_is_not_installed_is_one_line(receiver, tmp_pa
     blocker = "import sys\nsys.modules['opentelemetry.instrumentation'] = None\n"
     (tmp_path / "block.py").write_text(blocker)
     # Ahead of `sitecustomize` there is only the interpreter itself: the block goes in with `-X` nothing but a .pth can.
-    script = f"exec({blocker!r}); import failgraph.instrumentation.startup as s; s._auto_instrument()"
+    script = (
+        f"exec({blocker!r}); import failgraph.instrumentation.startup as s; s._auto_instrument()"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment(receiver, {}), capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        env=environment(receiver, {}),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stderr.count('pip install "failgraph[auto]"') == 1
     assert len(done.stderr.splitlines()) == 1
@@ -369,9 +418,20 @@ def wheel_python(tmp_path_factory) -> Path:
     root = Path(__file__).parent.parent
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=root, check=True, capture_output=True)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
+    )
     python = folder / "venv" / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--no-deps",
+    ]
     subprocess.run([*install, *map(str, folder.glob("*.whl"))], check=True)
     site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
     (site / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
@@ -403,7 +463,8 @@ def test_run_enables_one_command(receiver):
     found, _ = run(receiver, ["failgraph", "run", "--", *traced("own", "fail")], {})
     check(receiver, found)
     done = subprocess.run(
-        ["failgraph", "run", "--", sys.executable, "-c", "raise SystemExit(7)"], env=environment(receiver, {})
+        ["failgraph", "run", "--", sys.executable, "-c", "raise SystemExit(7)"],
+        env=environment(receiver, {}),
     )
     assert done.returncode == 7
 
@@ -417,7 +478,11 @@ def providers_path(package: str) -> str:
 
 @pytest.mark.parametrize(
     ("ways", "extra"),
-    [(["logfire", "fail"], ON), (["logfire", "attach", "fail"], {}), (["logfire", "attach", "fail"], ON)],
+    [
+        (["logfire", "fail"], ON),
+        (["logfire", "attach", "fail"], {}),
+        (["logfire", "attach", "fail"], ON),
+    ],
     ids=str,
 )
 def test_logfire(receiver, ways, extra):
@@ -504,7 +569,14 @@ SERVERS = {
     "uvicorn-reload": [*UVICORN, "--reload"],
     "gunicorn": [*GUNICORN, "-w", "2", "served:wsgi"],
     "gunicorn-preload": [*GUNICORN, "-w", "2", "--preload", "served:wsgi"],
-    "gunicorn-uvicorn-worker": [*GUNICORN, "-w", "2", "-k", "uvicorn.workers.UvicornWorker", "served:asgi"],
+    "gunicorn-uvicorn-worker": [
+        *GUNICORN,
+        "-w",
+        "2",
+        "-k",
+        "uvicorn.workers.UvicornWorker",
+        "served:asgi",
+    ],
 }
 
 

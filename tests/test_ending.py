@@ -79,7 +79,11 @@ def receiver():
         ["raises"],
         ["terminated"],
         ["forked"],
-        *(["child_of", method, target] for method in ("fork", "spawn", "forkserver") for target in ("returns",)),
+        *(
+            ["child_of", method, target]
+            for method in ("fork", "spawn", "forkserver")
+            for target in ("returns",)
+        ),
         ["child_of", "fork", "terminated"],
         ["child_of", "spawn", "terminated"],
     ],
@@ -111,15 +115,34 @@ def test_an_exporter_that_hangs_does_not_hold_a_process_up(receiver):
     """It would hang for an hour; the process ends, and failgraph says nothing."""
     command = [sys.executable, "ending.py", "hangs"]
     done = subprocess.run(
-        command, env=environment(receiver, LATER), cwd=APPS, capture_output=True, text=True, timeout=60, check=True
+        command,
+        env=environment(receiver, LATER),
+        cwd=APPS,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     of_an_old_sdk = "Timeout was exceeded in force_flush().\n"
     assert (done.stdout, done.stderr.replace(of_an_old_sdk, "")) == ("failed\n", "")
 
 
 UVICORN = ["uvicorn", "ending:application", "--port", "PORT", "--log-level", "warning"]
-GUNICORN = ["gunicorn", "-b", "127.0.0.1:PORT", "-w", "2", "-k", "uvicorn.workers.UvicornWorker", "ending:application"]
-SERVERS = {"uvicorn": UVICORN, "uvicorn-workers": [*UVICORN, "--workers", "2"], "gunicorn": GUNICORN}
+GUNICORN = [
+    "gunicorn",
+    "-b",
+    "127.0.0.1:PORT",
+    "-w",
+    "2",
+    "-k",
+    "uvicorn.workers.UvicornWorker",
+    "ending:application",
+]
+SERVERS = {
+    "uvicorn": UVICORN,
+    "uvicorn-workers": [*UVICORN, "--workers", "2"],
+    "gunicorn": GUNICORN,
+}
 
 
 @contextlib.contextmanager

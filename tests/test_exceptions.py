@@ -120,7 +120,9 @@ class Hostile:
         raise RuntimeError("hash")
 
 
-def failure(kind: str = "agent_run_error", cause: BaseException | None = None, /, **fields: Any) -> NgFailureEvent:
+def failure(
+    kind: str = "agent_run_error", cause: BaseException | None = None, /, **fields: Any
+) -> NgFailureEvent:
     error = NgFailureEvent(**{"failure_kind": kind, "boundary": "agent", **fields})
     error.__cause__ = cause
     return error
@@ -134,7 +136,10 @@ def caused(error: BaseException, cause: BaseException) -> BaseException:
 def edges(report: FailureReport) -> dict[str, str | None]:
     """Kind to kind of the cause: readable where each event of a report has another kind."""
     kinds = {id_: event.failure_kind for id_, event in report.events.items()}
-    return {event.failure_kind: kinds[event.cause_id] if event.cause_id else None for event in report.events.values()}
+    return {
+        event.failure_kind: kinds[event.cause_id] if event.cause_id else None
+        for event in report.events.values()
+    }
 
 
 # -- the constructor -------------------------------------------------------------------------------------------------
@@ -178,7 +183,10 @@ def test_the_other_fields_come_by_keyword_only():
 def test_a_boundary_may_be_given_as_its_text():
     """A boundary is taken as the enum or as its value."""
     assert NgFailureEvent("shutdown", boundary="harness").boundary is FailureBoundary.HARNESS
-    assert NgFailureEvent("shutdown", boundary=FailureBoundary.HARNESS).boundary is FailureBoundary.HARNESS
+    assert (
+        NgFailureEvent("shutdown", boundary=FailureBoundary.HARNESS).boundary
+        is FailureBoundary.HARNESS
+    )
 
 
 def test_the_id_is_given_at_construction_and_stays():
@@ -324,7 +332,10 @@ def test_a_long_id_still_meets_its_cause():
             {"boundary": "sandbox", "details": {"exit_code": 1, "surprise": 2}},
             {"details": SandboxFailureDetails(exit_code=1)},
         ),
-        ({"boundary": "sandbox", "details": {"exit_code": "1x"}}, {"details": SandboxFailureDetails()}),
+        (
+            {"boundary": "sandbox", "details": {"exit_code": "1x"}},
+            {"details": SandboxFailureDetails()},
+        ),
         (
             {"boundary": "model", "details": {"request_upload_complete": False}},
             {"details": ModelFailureDetails(request_upload_complete=False)},
@@ -376,7 +387,11 @@ def test_the_setting_stands_in_for_a_boundary(setting):
         attempt_id=st.none() | st.text(max_size=128),
         cause_id=st.none() | st.text(max_size=128),
         foreign_error=st.none()
-        | st.builds(SdkErrorDetails, exception_type=st.text(min_size=1, max_size=9), message=st.text(max_size=9)),
+        | st.builds(
+            SdkErrorDetails,
+            exception_type=st.text(min_size=1, max_size=9),
+            message=st.text(max_size=9),
+        ),
         details=st.none()
         | st.builds(
             ModelFailureDetails,
@@ -400,7 +415,9 @@ def test_a_from_foreign_from_b():
     report = failure_report_for(a)
     assert edges(report) == {"agent_run_error": "judge_failed", "judge_failed": None}
     assert report.failure_id == a.event_id
-    assert report.events[a.event_id].foreign_error == SdkErrorDetails(exception_type="ValueError", message="no number")
+    assert report.events[a.event_id].foreign_error == SdkErrorDetails(
+        exception_type="ValueError", message="no number"
+    )
     assert report.events[b.event_id].foreign_error is None
     assert a.to_record() == report.events[a.event_id]
 
@@ -410,7 +427,9 @@ def test_the_nearest_foreign_exception_is_the_foreign_error():
     chain = caused(KeyError("near"), ValueError("far"))
     assert failure("agent_run_error", chain).to_record().foreign_error.exception_type == "KeyError"
     given_ = SdkErrorDetails(exception_type="Chosen", message="by the adapter")
-    assert failure("agent_run_error", chain, foreign_error=given_).to_record().foreign_error == given_
+    assert (
+        failure("agent_run_error", chain, foreign_error=given_).to_record().foreign_error == given_
+    )
 
 
 def test_an_exception_as_foreign_error_is_projected_at_once():
@@ -435,7 +454,9 @@ def test_implicit_context_is_no_cause():
 def test_an_explicit_cause_wins_over_one_named_by_id():
     """`raise … from` says more than a `cause_id` given by hand."""
     cause = failure("judge_failed")
-    assert failure("agent_run_error", cause, cause_id="other").to_record().cause_id == cause.event_id
+    assert (
+        failure("agent_run_error", cause, cause_id="other").to_record().cause_id == cause.event_id
+    )
     assert failure(cause_id="other").to_record().cause_id == "other"
 
 
@@ -477,9 +498,18 @@ def test_a_report_for_a_long_chain():
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_members_of_a_group_are_recorded_and_the_group_is_not(group):
     """A group has no id: its members count, also those of a group inside it, each with its own causes."""
-    a, b, c = failure("agent_timeout", failure("judge_failed")), failure("shutdown"), failure("cancelled")
+    a, b, c = (
+        failure("agent_timeout", failure("judge_failed")),
+        failure("shutdown"),
+        failure("cancelled"),
+    )
     report = failure_report_for(group("several", [ValueError("x"), a, group("more", [b, c])]))
-    assert edges(report) == {"agent_timeout": "judge_failed", "judge_failed": None, "shutdown": None, "cancelled": None}
+    assert edges(report) == {
+        "agent_timeout": "judge_failed",
+        "judge_failed": None,
+        "shutdown": None,
+        "cancelled": None,
+    }
     assert report.failure_id in report.events
 
 
@@ -487,9 +517,15 @@ def test_the_members_of_a_group_are_recorded_and_the_group_is_not(group):
 def test_the_cause_from_a_group_is_its_first_failure(group):
     """For `F from group` the cause is the first member that is a failure; the others are in the report all the same."""
     first, second = failure("shutdown"), failure("cancelled")
-    effect = failure("agent_timeout", group("several", [ValueError("x"), group("more", [first]), second]))
+    effect = failure(
+        "agent_timeout", group("several", [ValueError("x"), group("more", [first]), second])
+    )
     assert effect.to_record().cause_id == first.event_id
-    assert edges(failure_report_for(effect)) == {"agent_timeout": "shutdown", "shutdown": None, "cancelled": None}
+    assert edges(failure_report_for(effect)) == {
+        "agent_timeout": "shutdown",
+        "shutdown": None,
+        "cancelled": None,
+    }
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -505,7 +541,9 @@ def test_any_other_attribute_exceptions_makes_no_group(exceptions):
     """Only a sequence of exceptions makes a group; another attribute of that name is not looked into."""
     error = ValueError("x")
     error.exceptions = exceptions
-    assert failure("agent_run_error", error).to_record().foreign_error.exception_type == "ValueError"
+    assert (
+        failure("agent_run_error", error).to_record().foreign_error.exception_type == "ValueError"
+    )
 
 
 # -- rings -----------------------------------------------------------------------------------------------------------
@@ -546,7 +584,9 @@ def test_a_ring_of_causes_ends_where_it_meets_itself(make):
     assert report.failure_id == error.event_id
     assert FailureReport.model_validate(report.model_dump()) == report
     expected = (
-        {"agent_timeout"} if make in (ring_through_a_foreign_one, ring_of_one) else {"agent_timeout", "judge_failed"}
+        {"agent_timeout"}
+        if make in (ring_through_a_foreign_one, ring_of_one)
+        else {"agent_timeout", "judge_failed"}
     )
     assert set(edges(report)) == expected
     assert error.to_record().cause_id != error.event_id
@@ -571,7 +611,9 @@ def deep_foreign_chain() -> NgFailureEvent:
 
 
 def with_note() -> NgFailureEvent:
-    error = failure("shutdown", failure_reason="r", http_status=502, operation="o", details={"x": 1})
+    error = failure(
+        "shutdown", failure_reason="r", http_status=502, operation="o", details={"x": 1}
+    )
     error.note = ["n"]
     return error
 
@@ -580,12 +622,24 @@ COPIED = {
     "plain": with_note,
     "cause": lambda: failure("agent_timeout", failure("judge_failed", failure("shutdown"))),
     "foreign": lambda: failure("agent_run_error", ValueError("x")),
-    "foreign between": lambda: failure("agent_timeout", caused(ValueError("x"), failure("judge_failed"))),
-    "foreign unpicklable": lambda: failure("agent_timeout", caused(Unpicklable("x"), failure("judge_failed"))),
-    "foreign needs arguments": lambda: failure("agent_run_error", NeedsArguments("request", "response")),
-    "group": lambda: failure("agent_timeout", Group("g", [failure("judge_failed"), failure("shutdown")])),
-    "below a member of a group": lambda: failure("cancelled", Group("g", [caused(ValueError(), failure("shutdown"))])),
-    "group with an unpicklable member": lambda: failure("cancelled", Group("g", [Unpicklable(), failure("shutdown")])),
+    "foreign between": lambda: failure(
+        "agent_timeout", caused(ValueError("x"), failure("judge_failed"))
+    ),
+    "foreign unpicklable": lambda: failure(
+        "agent_timeout", caused(Unpicklable("x"), failure("judge_failed"))
+    ),
+    "foreign needs arguments": lambda: failure(
+        "agent_run_error", NeedsArguments("request", "response")
+    ),
+    "group": lambda: failure(
+        "agent_timeout", Group("g", [failure("judge_failed"), failure("shutdown")])
+    ),
+    "below a member of a group": lambda: failure(
+        "cancelled", Group("g", [caused(ValueError(), failure("shutdown"))])
+    ),
+    "group with an unpicklable member": lambda: failure(
+        "cancelled", Group("g", [Unpicklable(), failure("shutdown")])
+    ),
     "ring of two": ring_of_two,
     "ring of one": ring_of_one,
     "ring through a foreign one": ring_through_a_foreign_one,
@@ -597,7 +651,10 @@ COPIED = {
     "subclass that forgets": lambda: failure("shutdown", Declared("s1")),
 }
 WAYS = {
-    **{f"pickle {at}": lambda error, at=at: pickle.loads(pickle.dumps(error, at)) for at in (0, 2, 5)},
+    **{
+        f"pickle {at}": lambda error, at=at: pickle.loads(pickle.dumps(error, at))
+        for at in (0, 2, 5)
+    },
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
 }
@@ -676,12 +733,18 @@ def test_a_failure_comes_out_of_a_process_pool_as_it_went_in(way, method, tmp_pa
             """
         )
     )
-    done = subprocess.run([sys.executable, str(tmp_path / "main.py")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "main.py")], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     report = FailureReport.model_validate_json(done.stdout)
     assert report == FailureReport(
         events={
-            "inner": {"failure_kind": "judge_failed", "failure_reason": "inner", "boundary": "model"},
+            "inner": {
+                "failure_kind": "judge_failed",
+                "failure_reason": "inner",
+                "boundary": "model",
+            },
             "outer": {
                 "failure_kind": "agent_timeout",
                 "failure_reason": "outer",
@@ -701,13 +764,17 @@ def test_a_failure_comes_out_of_a_process_pool_as_it_went_in(way, method, tmp_pa
 def test_rebuild_failure_gives_the_own_failure_with_its_causes():
     """The failure that `failure_id` names comes back with its causes as `__cause__`; it reports its own chain again."""
     events = {
-        "a": FailureEvent(event_id="a", failure_kind="shutdown", boundary="sandbox", details={"exit_code": -9}),
+        "a": FailureEvent(
+            event_id="a", failure_kind="shutdown", boundary="sandbox", details={"exit_code": -9}
+        ),
         "b": FailureEvent(event_id="b", failure_kind="cancelled", boundary="agent", cause_id="a"),
         "other": FailureEvent(event_id="other", failure_kind="judge_failed", boundary="model"),
     }
     error = rebuild_failure(FailureReport(events=events, failure_id="b"))
     assert (error.event_id, error.__cause__.event_id, error.__cause__.__cause__) == ("b", "a", None)
-    assert failure_report_for(error) == FailureReport(events={id_: events[id_] for id_ in ("a", "b")}, failure_id="b")
+    assert failure_report_for(error) == FailureReport(
+        events={id_: events[id_] for id_ in ("a", "b")}, failure_id="b"
+    )
 
 
 def test_rebuild_failure_without_an_own_failure():
@@ -772,7 +839,9 @@ def error_with(text: str = "text", /, **attributes: Any) -> Exception:
 )
 def test_sdk_error_details(error, message, status):
     """Type, message (the error's own before its text) and HTTP status are kept, nothing else."""
-    assert sdk_error_details(error) == SdkErrorDetails(exception_type="ValueError", message=message, http_status=status)
+    assert sdk_error_details(error) == SdkErrorDetails(
+        exception_type="ValueError", message=message, http_status=status
+    )
 
 
 class Stubborn(Exception):
@@ -799,7 +868,9 @@ NAMELESS = type("", (Exception,), {})
 LONG_NAME = type("L" * 300, (Exception,), {})
 
 
-@pytest.mark.parametrize("foreign", [Stubborn(), HostileError(), NAMELESS("x"), LONG_NAME("x")], ids=lambda _: "")
+@pytest.mark.parametrize(
+    "foreign", [Stubborn(), HostileError(), NAMELESS("x"), LONG_NAME("x")], ids=lambda _: ""
+)
 def test_an_odd_foreign_exception_never_costs_the_failure(foreign):
     """A foreign exception never makes constructor or record raise, and the failure above it keeps its record."""
     for error in (failure(foreign_error=foreign), failure("agent_run_error", foreign)):
@@ -852,7 +923,10 @@ def gym_classes() -> tuple[type[BaseModel], type[BaseModel], type[Exception]]:
         def to_record(self) -> BaseModel:
             details = GymDetails(exit_code=-9) if self.boundary is GymBoundary.SANDBOX else None
             return FailureEvent(
-                event_id=self.event_id, failure_kind=self.failure_kind, boundary=self.boundary, details=details
+                event_id=self.event_id,
+                failure_kind=self.failure_kind,
+                boundary=self.boundary,
+                details=details,
             )
 
     return FailureEvent, FailureReport, NgFailureEvent
@@ -861,7 +935,10 @@ def gym_classes() -> tuple[type[BaseModel], type[BaseModel], type[Exception]]:
 def test_from_record_takes_a_record_of_gyms_own_class_stand_in():
     """A record of Gym's own class is accepted wherever ours is: `from_record` makes our exception of it."""
     theirs = gym_classes()[0](
-        event_id="g", failure_kind="shutdown", boundary=GymBoundary.SANDBOX, details=GymDetails(exit_code=-9)
+        event_id="g",
+        failure_kind="shutdown",
+        boundary=GymBoundary.SANDBOX,
+        details=GymDetails(exit_code=-9),
     )
     assert NgFailureEvent.from_record(theirs).to_record() == FailureEvent(
         event_id="g", failure_kind="shutdown", boundary="sandbox", details={"exit_code": -9}
@@ -873,7 +950,12 @@ def test_rebuild_failure_takes_a_report_of_gyms_own_class_stand_in():
     event_class, report_class, _ = gym_classes()
     events = {
         "a": {"event_id": "a", "failure_kind": "shutdown", "boundary": GymBoundary.SANDBOX},
-        "b": {"event_id": "b", "failure_kind": "cancelled", "boundary": GymBoundary.AGENT, "cause_id": "a"},
+        "b": {
+            "event_id": "b",
+            "failure_kind": "cancelled",
+            "boundary": GymBoundary.AGENT,
+            "cause_id": "a",
+        },
     }
     error = rebuild_failure(report_class(events=events, failure_id="b"))
     assert edges(failure_report_for(error)) == {"shutdown": None, "cancelled": "shutdown"}
@@ -887,7 +969,11 @@ def test_a_chain_of_our_exceptions_and_gyms_own_stand_in():
     middle = failure("judge_failed", caused(ValueError("x"), bottom))
     top = caused(gym("cancelled", "g2", GymBoundary.AGENT), middle)
     report = failure_report_for(top)
-    assert edges(report) == {"cancelled": "judge_failed", "judge_failed": "shutdown", "shutdown": None}
+    assert edges(report) == {
+        "cancelled": "judge_failed",
+        "judge_failed": "shutdown",
+        "shutdown": None,
+    }
     assert report.failure_id == "g2"
     assert all(type(event) is FailureEvent for event in report.events.values())
     assert report.events["g1"].details == SandboxFailureDetails(exit_code=-9)
@@ -905,7 +991,9 @@ def test_gyms_own_stand_in_may_name_its_id_elsewhere():
             self._id = id_
 
         def to_record(self) -> BaseModel:
-            return event_class(event_id=self._id, failure_kind="shutdown", boundary=GymBoundary.AGENT)
+            return event_class(
+                event_id=self._id, failure_kind="shutdown", boundary=GymBoundary.AGENT
+            )
 
     report = failure_report_for(caused(NgFailureEvent("g2"), NgFailureEvent("g1")))
     assert {id_: event.cause_id for id_, event in report.events.items()} == {"g1": None, "g2": "g1"}

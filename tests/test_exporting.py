@@ -21,7 +21,10 @@ PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_
         ({GENERAL: "http://a:4318", TRACES: "http://b:4317"}, (GRPC, "b", 4317, TRACES)),
         ({GENERAL: "collector:4317"}, (GRPC, "collector", 4317, GENERAL)),
         ({GENERAL: "https://otlp.example", PROTOCOL: HTTP}, (HTTP, "otlp.example", 443, GENERAL)),
-        ({GENERAL: "http://otlp.example", PROTOCOL: GRPC, OF_TRACES: HTTP}, (HTTP, "otlp.example", 80, GENERAL)),
+        (
+            {GENERAL: "http://otlp.example", PROTOCOL: GRPC, OF_TRACES: HTTP},
+            (HTTP, "otlp.example", 80, GENERAL),
+        ),
         ({GENERAL: " http://[::1]:4317/ ", TRACES: " "}, (GRPC, "::1", 4317, GENERAL)),
     ],
 )
@@ -33,9 +36,18 @@ def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
 @pytest.mark.parametrize(
     ("environ", "said"),
     [
-        ({PROTOCOL: "http/json"}, "OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not one of grpc, http/protobuf"),
-        ({GENERAL: "http://:4317"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317"),
-        ({GENERAL: "http://sesame@x:99999"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317"),
+        (
+            {PROTOCOL: "http/json"},
+            "OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not one of grpc, http/protobuf",
+        ),
+        (
+            {GENERAL: "http://:4317"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317",
+        ),
+        (
+            {GENERAL: "http://sesame@x:99999"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(environ, said):

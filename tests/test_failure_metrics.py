@@ -23,14 +23,26 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from failgraph.failure.kinds import OTHER
 from failgraph.readers import Trace, read, spans
-from failgraph.semconv import BOUNDARY, ERROR_TYPE, EVENT_NAME, ID, REMOTE, REPORT_ID, REPORT_ROOT_KIND
+from failgraph.semconv import (
+    BOUNDARY,
+    ERROR_TYPE,
+    EVENT_NAME,
+    ID,
+    REMOTE,
+    REPORT_ID,
+    REPORT_ROOT_KIND,
+)
 from real_backends import free_ports, needed
 from sdk_spans import sdk_spans
 from shipped import CONFIG, Series, collector, eventually, scrape
 
 pytestmark = needed("collector")
 
-FAILURES, FAILED, RECOVERED = "nemo_gym_failures_total", "nemo_gym_hops_failed_total", "nemo_gym_hops_recovered_total"
+FAILURES, FAILED, RECOVERED = (
+    "nemo_gym_failures_total",
+    "nemo_gym_hops_failed_total",
+    "nemo_gym_hops_recovered_total",
+)
 ROLLOUTS = "nemo_gym_rollout_calls_total"
 ROOT_KIND, OUTCOME = "nemo_gym_failure_report_root_kind", "nemo_gym_rollout_outcome"
 
@@ -51,9 +63,16 @@ def odd_spans() -> list[ReadableSpan]:
 def counting(tmp_path_factory, fleet_file):
     """A Collector that has got the demo's spans, and the odd ones."""
     env = {"METRICS_FLUSH": "100ms"}
-    with collector(tmp_path_factory.mktemp("counting"), "collector.yaml", "failure-metrics.yaml", env=env) as running:
+    with collector(
+        tmp_path_factory.mktemp("counting"), "collector.yaml", "failure-metrics.yaml", env=env
+    ) as running:
         running.export([*sdk_spans(fleet_file), *odd_spans()])
-        eventually(lambda: sum(each.value for each in scrape(running.failure_metrics) if each.name == ROLLOUTS) == 9)
+        eventually(
+            lambda: (
+                sum(each.value for each in scrape(running.failure_metrics) if each.name == ROLLOUTS)
+                == 9
+            )
+        )
         yield running
 
 
@@ -85,7 +104,17 @@ def test_failures_are_counted_once_by_boundary_kind_and_stage(counted, traces):
             stage = "none" if event.stage is None else event.stage
             service = trace.failures[key].span.service
             expected[service, event.boundary.value, event.failure_kind, stage] += 1
-    assert by(counted, FAILURES, "job", "nemo_gym_failure_boundary", "error_type", "nemo_gym_failure_stage") == expected
+    assert (
+        by(
+            counted,
+            FAILURES,
+            "job",
+            "nemo_gym_failure_boundary",
+            "error_type",
+            "nemo_gym_failure_stage",
+        )
+        == expected
+    )
     assert expected.total() == 19
 
 
@@ -96,7 +125,9 @@ def test_hops_are_counted_by_what_became_of_them(counted, traces):
         for hop in trace.hops:
             if hop.report is not None:
                 kind = hop.span.attributes[REPORT_ROOT_KIND]
-                (recovered if hop.report.failure_id is None else failed)[hop.span.service, kind] += 1
+                (recovered if hop.report.failure_id is None else failed)[
+                    hop.span.service, kind
+                ] += 1
     assert by(counted, FAILED, "job", ROOT_KIND) == failed
     assert by(counted, RECOVERED, "job", ROOT_KIND) == recovered
     assert failed.total() > recovered.total() > 0
@@ -107,20 +138,29 @@ def test_rollouts_are_counted_and_timed_by_outcome(counted, traces, fleet_file):
     expected = Counter({"clean": 1})
     for trace in traces:
         expected["recovered" if trace.report.failure_id is None else "failed"] += 1
-    assert by(counted, ROLLOUTS, OUTCOME) == {(outcome,): number for outcome, number in expected.items()}
-    seconds = sum(span.duration_nano for span in spans(str(fleet_file)) if span.parent_span_id is None) / 1e9
+    assert by(counted, ROLLOUTS, OUTCOME) == {
+        (outcome,): number for outcome, number in expected.items()
+    }
+    seconds = (
+        sum(span.duration_nano for span in spans(str(fleet_file)) if span.parent_span_id is None)
+        / 1e9
+    )
     assert by(counted, "nemo_gym_rollout_duration_seconds_sum").total() == pytest.approx(seconds)
     roots = by(counted, ROLLOUTS, OUTCOME, ROOT_KIND)
     assert roots["clean", "none"] == 1
     assert {kind for outcome, kind in roots if outcome == "failed"} == {
-        trace.report.events[trace.root_cause].failure_kind for trace in traces if trace.report.failure_id is not None
+        trace.report.events[trace.root_cause].failure_kind
+        for trace in traces
+        if trace.report.failure_id is not None
     }
 
 
 def test_a_copy_is_not_counted_and_a_text_is_no_label(counting):
     """Of the odd trace one failure is counted, its root cause as `_OTHER`."""
     odd = [
-        each for each in scrape(counting.failure_metrics) if each.labels.get("job", "").startswith("unknown_service")
+        each
+        for each in scrape(counting.failure_metrics)
+        if each.labels.get("job", "").startswith("unknown_service")
     ]
     assert by(odd, FAILURES, "error_type") == {(OTHER,): 1}
     assert by(odd, FAILED, ROOT_KIND) == {(OTHER,): 1}
@@ -137,7 +177,10 @@ def test_labels_are_names(counting):
     for each in scrape(counting.failure_metrics):
         if each.name.startswith("nemo_gym"):
             allowed = {"job", "le", "error_type", OUTCOME, ROOT_KIND}
-            assert each.labels.keys() <= allowed | {"nemo_gym_failure_boundary", "nemo_gym_failure_stage"}
+            assert each.labels.keys() <= allowed | {
+                "nemo_gym_failure_boundary",
+                "nemo_gym_failure_stage",
+            }
 
 
 @pytest.mark.parametrize("file", ["alerts.yaml", "grafana/dashboards/failures.json"])
@@ -172,7 +215,9 @@ def test_every_metric_of_the_collector_itself_that_an_alert_asks_for_is_scraped(
         with collector(tmp_path, "collector.yaml", env=env, more=small) as running:
             running.export(odd_spans())
             exporter = OTLPSpanExporter(endpoint=f"http://{running.otlp_http}/v1/traces", timeout=1)
-            assert exporter.export(odd_spans() * 100) is SpanExportResult.FAILURE  # larger than the queue
+            assert (
+                exporter.export(odd_spans() * 100) is SpanExportResult.FAILURE
+            )  # larger than the queue
             eventually(lambda: wanted <= {each.name for each in scrape(running.own_metrics)})
     finally:
         server.shutdown()
@@ -202,7 +247,11 @@ def prometheus_url(counting, tmp_path_factory):
     (folder / "prometheus.yaml").write_text(text)
     shutil.copy(CONFIG / "alerts.yaml", folder)
     (port,) = free_ports(1)
-    command = ["prometheus", "--config.file=prometheus.yaml", f"--web.listen-address=127.0.0.1:{port}"]
+    command = [
+        "prometheus",
+        "--config.file=prometheus.yaml",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
     try:
@@ -215,15 +264,25 @@ def prometheus_url(counting, tmp_path_factory):
 
 
 def asked(url: str, path: str, **query: str) -> list[dict]:
-    answer = urllib.request.urlopen(f"{url}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=10).read()
+    answer = urllib.request.urlopen(
+        f"{url}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=10
+    ).read()
     return json.loads(answer)["data"]
 
 
 @prometheus
 def test_prometheus_scrapes_both(prometheus_url):
     """Both targets are up, and a service keeps its name: `job` is who failed, not whom Prometheus asked."""
-    found = eventually(lambda: asked(prometheus_url, "query", query=f"sum by (job) ({FAILURES})")["result"])
-    assert {each["metric"]["job"] for each in found} >= {"agent", "model", "environment", "resources", "collector"}
+    found = eventually(
+        lambda: asked(prometheus_url, "query", query=f"sum by (job) ({FAILURES})")["result"]
+    )
+    assert {each["metric"]["job"] for each in found} >= {
+        "agent",
+        "model",
+        "environment",
+        "resources",
+        "collector",
+    }
 
     def health() -> set[tuple[str, str]]:
         targets = asked(prometheus_url, "targets")["activeTargets"]
@@ -237,12 +296,23 @@ def test_every_query_of_the_dashboard_has_an_answer_in_prometheus(prometheus_url
     """Each panel's expression, with Grafana's variables filled in, is understood and finds series."""
     time.sleep(0.5)  # two scrapes, which a rate needs
     dashboard = json.loads((CONFIG / "grafana" / "dashboards" / "failures.json").read_text())
-    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"] if "expr" in target]
+    expressions = [
+        target["expr"]
+        for panel in dashboard["panels"]
+        for target in panel["targets"]
+        if "expr" in target
+    ]
     assert len(expressions) > 8
     for expression in expressions:
-        filled = expression.replace("$__rate_interval", "1m").replace("$__range", "1h").replace("$service", ".*")
+        filled = (
+            expression.replace("$__rate_interval", "1m")
+            .replace("$__range", "1h")
+            .replace("$service", ".*")
+        )
         assert "$" not in filled
-        assert eventually(lambda filled=filled: asked(prometheus_url, "query", query=filled)["result"]), filled
+        assert eventually(
+            lambda filled=filled: asked(prometheus_url, "query", query=filled)["result"]
+        ), filled
 
 
 @prometheus

@@ -16,8 +16,13 @@ from typing import Any, NamedTuple
 import pytest
 
 pytest.importorskip("fastapi", reason="the fleet's servers are FastAPI's, which this set lacks")
-pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the fleet writes OTLP JSON, which this set cannot")
-pytest.importorskip("opentelemetry.instrumentation.httpx", reason="the fleet's clients are traced by contrib")
+pytest.importorskip(
+    "opentelemetry.exporter.otlp.json.file",
+    reason="the fleet writes OTLP JSON, which this set cannot",
+)
+pytest.importorskip(
+    "opentelemetry.instrumentation.httpx", reason="the fleet's clients are traced by contrib"
+)
 
 from failgraph import FailureReport
 from failgraph.readers import Trace, read
@@ -62,7 +67,11 @@ def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
 
 def run_fleet(folder: Path, *, off: str = "") -> Run:
     """Start the servers, run the rollouts, stop everything, and read what there is; `off` is not instrumented."""
-    kept = {name: val for name, val in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+    kept = {
+        name: val
+        for name, val in os.environ.items()
+        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+    }
     env = {**kept, "FLEET_FOLDER": str(folder), "PYTHONPATH": str(APPS)}
     on = {**env, "FAILGRAPH_ENABLED": "true"}
     processes: list[subprocess.Popen] = []
@@ -77,7 +86,10 @@ def run_fleet(folder: Path, *, off: str = "") -> Run:
                     text=True,
                 )
             )
-        ports = {name: int(process.stdout.readline()) for name, process in zip(SERVERS, processes, strict=True)}
+        ports = {
+            name: int(process.stdout.readline())
+            for name, process in zip(SERVERS, processes, strict=True)
+        }
         for port in ports.values():
             body = json.dumps(ports).encode()
             urllib.request.urlopen(f"http://127.0.0.1:{port}/ports", body, timeout=30).read()
@@ -184,10 +196,18 @@ def test_each_failure_is_written_once_by_its_observer(fleet):
 
 def test_each_edge_names_the_span_of_its_cause(fleet):
     """Wherever a cause was recorded, its effect names the very span."""
-    place = {each.event_id: each.span_id for each in fleet.written if not each.attributes.get(P + "remote")}
+    place = {
+        each.event_id: each.span_id
+        for each in fleet.written
+        if not each.attributes.get(P + "remote")
+    }
     edges = [each for each in fleet.written if each.attributes.get(P + "cause.id") in place]
     wrong = [
-        (each.event_id, each.attributes.get(P + "cause.span_id"), place[each.attributes[P + "cause.id"]])
+        (
+            each.event_id,
+            each.attributes.get(P + "cause.span_id"),
+            place[each.attributes[P + "cause.id"]],
+        )
         for each in edges
         if each.attributes.get(P + "cause.span_id") != place[each.attributes[P + "cause.id"]]
     ]

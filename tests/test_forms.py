@@ -35,11 +35,17 @@ def finished(make_provider, exporter) -> tuple[ReadableSpan, ...]:
     tracer = make_provider().get_tracer("test")
     with tracer.start_as_current_span("rollout"), failgraph.hop():
         with tracer.start_as_current_span("model", kind=SpanKind.SERVER), failgraph.hop():
-            slow = NgFailureEvent("transport_timeout", "日本 " * 600, boundary="model", http_status=504)
+            slow = NgFailureEvent(
+                "transport_timeout", "日本 " * 600, boundary="model", http_status=504
+            )
             failgraph.record(slow)
-            failgraph.record(NgFailureEvent("provider_quota_exhausted", boundary="model", details={}))
+            failgraph.record(
+                NgFailureEvent("provider_quota_exhausted", boundary="model", details={})
+            )
             ended = NgFailureEvent("session_lost", boundary="environment")
-        killed = NgFailureEvent("sandbox:killed", boundary="sandbox", details={"exit_code": 2**70, "provider": "x"})
+        killed = NgFailureEvent(
+            "sandbox:killed", boundary="sandbox", details={"exit_code": 2**70, "provider": "x"}
+        )
         failgraph.record(ended)
         killed.__cause__ = slow
         failgraph.record(killed, own=True)
@@ -63,7 +69,10 @@ def document(message) -> dict[str, Any]:
 
     def hex_ids(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: to_hex(item) if key in ID_KEYS else hex_ids(item) for key, item in value.items()}
+            return {
+                key: to_hex(item) if key in ID_KEYS else hex_ids(item)
+                for key, item in value.items()
+            }
         return [hex_ids(item) for item in value] if isinstance(value, list) else value
 
     return hex_ids(found)
@@ -77,7 +86,9 @@ def to_hex(text: str) -> str:
 
 
 def changed(
-    value: Any, key: Callable[[str], str] = str, item: Callable[[str, Any], Any] = lambda _, value: value
+    value: Any,
+    key: Callable[[str], str] = str,
+    item: Callable[[str, Any], Any] = lambda _, value: value,
 ) -> Any:
     """A document with every key and every value of a key changed."""
     if isinstance(value, dict):
@@ -118,7 +129,11 @@ def numbers(name: str, value: Any) -> Any:
 
 
 def nulls(name: str, value: Any) -> Any:
-    return {**value, "links": None, "status": None, "flags": None} if isinstance(value, dict) else value
+    return (
+        {**value, "links": None, "status": None, "flags": None}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def text(document: Any, **options: Any) -> bytes:
@@ -133,18 +148,26 @@ FORMS: dict[str, Callable[[dict[str, Any], TracesData], bytes]] = {
     "one document": lambda document, _: text(document),
     "pretty-printed": lambda document, _: text(document, indent=2),
     "pretty-printed without indentation": lambda document, _: text(document, indent=0),
-    "several pretty-printed": lambda document, _: b"\n".join(text(each, indent=4) for each in one_a_span(document)),
-    "several on one line": lambda document, _: b" ".join(text(each) for each in one_a_span(document)),
+    "several pretty-printed": lambda document, _: b"\n".join(
+        text(each, indent=4) for each in one_a_span(document)
+    ),
+    "several on one line": lambda document, _: b" ".join(
+        text(each) for each in one_a_span(document)
+    ),
     "an array of documents": lambda document, _: text(list(one_a_span(document)), indent=1),
     "lines": lambda document, _: lines(document),
-    "lines with windows ends and blanks": lambda document, _: b"\r\n\r\n" + lines(document).replace(b"\n", b"\r\n\r\n"),
+    "lines with windows ends and blanks": lambda document, _: (
+        b"\r\n\r\n" + lines(document).replace(b"\n", b"\r\n\r\n")
+    ),
     "a byte-order mark": lambda document, _: b"\xef\xbb\xbf" + lines(document),
     "every line twice": lambda document, _: lines(document) + b"\n" + lines(document),
     "other signals between": lambda document, _: (
         b'{"resourceMetrics":[]}\n' + lines(document) + b'\n{"resourceLogs":[]}'
     ),
     "gzip": lambda document, _: gzip.compress(lines(document)),
-    "gzip in two members": lambda document, _: gzip.compress(b'{"resourceLogs":[]}\n') + gzip.compress(lines(document)),
+    "gzip in two members": lambda document, _: (
+        gzip.compress(b'{"resourceLogs":[]}\n') + gzip.compress(lines(document))
+    ),
     "snake_case": lambda document, _: text(changed(document, key=snake)),
     "base64 ids": lambda document, _: text(changed(document, item=base64_ids)),
     "upper-case ids": lambda document, _: text(changed(document, item=upper_ids)),
@@ -154,7 +177,10 @@ FORMS: dict[str, Callable[[dict[str, Any], TracesData], bytes]] = {
     "batches": lambda document, _: text({"batches": document["resourceSpans"]}),
     "nested in trace": lambda document, _: text({"trace": document}),
     "instrumentationLibrarySpans": lambda document, _: text(
-        changed(document, key=lambda name: "instrumentationLibrarySpans" if name == "scopeSpans" else name)
+        changed(
+            document,
+            key=lambda name: "instrumentationLibrarySpans" if name == "scopeSpans" else name,
+        )
     ),
     "protobuf": lambda _, message: message.SerializeToString(),
     "protobuf in pieces": lambda _, message: b"".join(
@@ -173,8 +199,14 @@ def essence(reading: Reading) -> list[Any]:
         (
             trace.trace_id,
             trace.report,
-            {key: (each.span.span_id, each.time_unix_nano, each.placement) for key, each in trace.failures.items()},
-            [(hop.span.span_id, hop.span.duration_nano, hop.report, hop.unreported) for hop in trace.hops],
+            {
+                key: (each.span.span_id, each.time_unix_nano, each.placement)
+                for key, each in trace.failures.items()
+            },
+            [
+                (hop.span.span_id, hop.span.duration_nano, hop.report, hop.unreported)
+                for hop in trace.hops
+            ],
             trace.root_cause,
             trace.recovered,
             trace.losses,
@@ -199,7 +231,9 @@ def test_every_form_gives_one_report_at_the_same_places(form, document, message,
 def test_the_report_read_is_the_report_recorded(make_provider, exporter, tmp_path):
     """Through the SDK, its encoder and a file, the report comes back equal."""
     with make_provider().get_tracer("test").start_as_current_span("work"), failgraph.hop():
-        failgraph.record(NgFailureEvent("judge_failed", "x" * 2000, boundary="resources_server"), own=True)
+        failgraph.record(
+            NgFailureEvent("judge_failed", "x" * 2000, boundary="resources_server"), own=True
+        )
         recorded = failgraph.current_report()
     path = tmp_path / "traces.pb"
     path.write_bytes(encode_spans(exporter.get_finished_spans()).SerializeToString())
@@ -213,7 +247,10 @@ def test_standard_input_is_read_through_a_spool(document):
         found = subprocess.run(command, input=data, capture_output=True, check=True)
         assert json.loads(found.stdout)["count"] == 4
     empty = subprocess.run(command, input=b"", capture_output=True)
-    assert (empty.returncode, empty.stderr) == (3, b"failgraph: standard input holds no trace; it is empty\n")
+    assert (empty.returncode, empty.stderr) == (
+        3,
+        b"failgraph: standard input holds no trace; it is empty\n",
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,7 +291,10 @@ def test_a_broken_part_costs_only_itself(form, document, message, tmp_path):
     reading = read(path)
     last = whole.count(b"\n") + 3
     if form == "lines":
-        assert [loss.detail for loss in reading.losses] == ["line 1 is no JSON", f"line {last} is no JSON"]
+        assert [loss.detail for loss in reading.losses] == [
+            "line 1 is no JSON",
+            f"line {last} is no JSON",
+        ]
     assert {loss.kind for loss in reading.losses} == {"bad_line"}
     assert essence(reading)[0][1] == read_from(tmp_path, text(document)).traces[0].report
 
@@ -281,9 +321,13 @@ def test_protobuf_that_ends_early_or_has_a_broken_part(form, document, message, 
 def test_only_what_is_needed_is_kept(document, tmp_path):
     """Of resource and span attributes nothing but ours, the service's name and the rollout's id is in what is read."""
     for resource in document["resourceSpans"]:
-        resource["resource"]["attributes"].append({"key": "Authorization", "value": {"stringValue": "s3cret-token"}})
+        resource["resource"]["attributes"].append(
+            {"key": "Authorization", "value": {"stringValue": "s3cret-token"}}
+        )
         for span in resource["scopeSpans"][0]["spans"]:
-            span.setdefault("attributes", []).append({"key": "password", "value": {"stringValue": "s3cret-token"}})
+            span.setdefault("attributes", []).append(
+                {"key": "password", "value": {"stringValue": "s3cret-token"}}
+            )
     path = tmp_path / "traces"
     path.write_bytes(text(document))
     assert "s3cret" not in repr(read(path)) + repr(list(spans(path)))
@@ -295,7 +339,9 @@ JUNK = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(),
     st.text(max_size=40),
-    st.sampled_from(["", "0" * 32, "zz" * 16, "--5", "1e3", "\x1b[31m", "nemo.gym.failure", "\ud800"]),
+    st.sampled_from(
+        ["", "0" * 32, "zz" * 16, "--5", "1e3", "\x1b[31m", "nemo.gym.failure", "\ud800"]
+    ),
     st.lists(st.integers(), max_size=3),
     st.dictionaries(st.text(max_size=5), st.integers(), max_size=3),
 )
@@ -303,14 +349,22 @@ JUNK = st.one_of(
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place of a document."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         yield (*path, key)
         yield from places(item, (*path, key))
 
 
 @hypothesis_settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=400,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
 def test_a_damaged_document_never_raises_and_never_invents_a_failure(document, tmp_path, data):
@@ -340,8 +394,14 @@ def test_a_damaged_document_never_raises_and_never_invents_a_failure(document, t
         known = {event.failure_kind for event in original.report.events.values()} | {"_OTHER"}
         assert len(trace.report.events) <= len(original.report.events) + 1
         assert {loss.kind for loss in trace.losses} <= set(MEANING)
-        strange = [event for event in trace.report.events.values() if event.failure_kind not in known]
-        assert not strange or trace.losses or any(char in json.dumps(damaged) for char in strange[0].failure_kind)
+        strange = [
+            event for event in trace.report.events.values() if event.failure_kind not in known
+        ]
+        assert (
+            not strange
+            or trace.losses
+            or any(char in json.dumps(damaged) for char in strange[0].failure_kind)
+        )
         failgraph.FailureReport.model_validate_json(trace.report.model_dump_json())
         for failure in trace.failures.values():
             assert failure.span.span_id in {span.span_id for span in spans(tmp_path / "read_from")}
@@ -381,7 +441,9 @@ def test_memory_does_not_grow_with_what_is_not_needed(tmp_path):
     for length in (20, 200):
         path = tmp_path / f"big-{length}"
         big_file(path, length)
-        found = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
+        found = subprocess.run(
+            [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True
+        )
         peaks.append(int(found.stdout))
         path.unlink()
     assert peaks[1] <= 1.1 * peaks[0], peaks

@@ -9,7 +9,12 @@ import pytest
 pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
 
 from dialects import jaeger_v1, merged, text
-from failgraph.backends import address_of, client as client_module, jaeger as jaeger_module, read_backend
+from failgraph.backends import (
+    address_of,
+    client as client_module,
+    jaeger as jaeger_module,
+    read_backend,
+)
 from failgraph.backends.client import Limits
 from failgraph.cli import main
 from failgraph.codec.encode import Span
@@ -38,7 +43,13 @@ FLEET = [
     moved(
         process(
             span(1, None, trace=D),
-            failure_span(2, 1, seen(event("x", kind="late", boundary="model"), 9000), trace=D, start=2 * SECOND),
+            failure_span(
+                2,
+                1,
+                seen(event("x", kind="late", boundary="model"), 9000),
+                trace=D,
+                start=2 * SECOND,
+            ),
             service="script",
         )
     ),
@@ -48,17 +59,35 @@ FLEET = [
 ]
 CHAIN = [
     # An effect whose cause is in another trace, whose cause is in a third; long before what a search looks at.
-    moved(process(span(1, None, chained("z3", "z2", F), trace=G, attributes=reported("z3", "z2", own="z3"))), LONG_AGO),
-    moved(process(span(1, None, chained("z2", "z1", "8" * 32), trace=F, attributes=reported("z2"))), LONG_AGO),
-    moved(process(span(1, None, chained("z1", "z0", "7" * 32), trace="8" * 32, attributes=reported("z1"))), LONG_AGO),
+    moved(
+        process(
+            span(
+                1, None, chained("z3", "z2", F), trace=G, attributes=reported("z3", "z2", own="z3")
+            )
+        ),
+        LONG_AGO,
+    ),
+    moved(
+        process(span(1, None, chained("z2", "z1", "8" * 32), trace=F, attributes=reported("z2"))),
+        LONG_AGO,
+    ),
+    moved(
+        process(
+            span(1, None, chained("z1", "z0", "7" * 32), trace="8" * 32, attributes=reported("z1"))
+        ),
+        LONG_AGO,
+    ),
 ]
 MANY = {
-    f"{number:032x}": failing(f"{number:032x}", -(1800 + number) * SECOND, service="many") for number in range(1, 131)
+    f"{number:032x}": failing(f"{number:032x}", -(1800 + number) * SECOND, service="many")
+    for number in range(1, 131)
 }
 """Half an hour before."""
 
 
-@pytest.fixture(scope="module", params=[pytest.param("real", marks=needed("jaeger")), "later_jaeger_stand_in"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("real", marks=needed("jaeger")), "later_jaeger_stand_in"]
+)
 def fleet(request, tmp_path_factory):
     """Where a Jaeger with those traces is."""
     if request.param == "real":
@@ -113,7 +142,10 @@ def test_a_trace_that_is_not_there(fleet, run):
     said = f"failgraph: jaeger does not have trace {TRACE}, or not yet; `failgraph list jaeger` names some\n"
     assert run(fleet, "show", "jaeger", TRACE) == (3, [], said)
     code, _, err = run(fleet, "show", f"{fleet}/trace/{TRACE}")
-    assert (code, err) == (3, said.replace("jaeger does", f"{fleet} does").replace("list jaeger", f"list {fleet}"))
+    assert (code, err) == (
+        3,
+        said.replace("jaeger does", f"{fleet} does").replace("list jaeger", f"list {fleet}"),
+    )
     code, _, err = run(fleet, "show", "jaeger", A[:8])
     assert (code, "whole trace id" in err) == (3, True)
 
@@ -126,7 +158,10 @@ def test_a_trace_that_is_not_there(fleet, run):
         (["--kind", KIND], {B}),
         (["--kind", KIND, "--kind", "late"], {B, D}),
         (["--kind", "judge_failed", "--boundary", "sandbox"], set()),
-        (["--kind", "judge_failed", "--boundary", "sandbox", "--boundary", "resources_server"], {A}),
+        (
+            ["--kind", "judge_failed", "--boundary", "sandbox", "--boundary", "resources_server"],
+            {A},
+        ),
         (["--boundary", "model"], {D}),
         (["--service", "judge"], {A}),
         (["--service", "script", "--kind", "late"], {D}),
@@ -171,14 +206,19 @@ def test_traces_of_one_moment_are_told_apart(run, tmp_path):
         for number in sorted(range(1, 61), key=lambda number: number % 7):
             post(running.otlp_http, json.dumps(failing(many[number - 1], number * 1000)).encode())
         for limit in (3, 55, 60):
-            code, rows, err = run(running.query, "list", "jaeger", "--since", "1h", "--limit", str(limit))
+            code, rows, err = run(
+                running.query, "list", "jaeger", "--since", "1h", "--limit", str(limit)
+            )
             assert (code, ids(rows), "lost" in err) == (0, many[-limit:], False)
 
 
 def test_top_and_text_take_it_too(fleet, run, setting, capsys):
     """Every command that takes a file."""
     code, rows, _ = run(fleet, "top", "jaeger", "--kind", "late")
-    assert (code, [(row["boundary"], row["kind"], row["count"]) for row in rows]) == (0, [("model", "late", 1)])
+    assert (code, [(row["boundary"], row["kind"], row["count"]) for row in rows]) == (
+        0,
+        [("model", "late", 1)],
+    )
     setting("JAEGER_URL", fleet)
     assert main(["show", "jaeger", A]) == 0
     assert "judge_failed" in capsys.readouterr().out
@@ -224,7 +264,11 @@ def test_one_trace_by_its_id_from_code(fleet):
     address = address_of("jaeger", settings, lambda _: False)
     for trace_id, found in ((A, [A]), (TRACE, [])):
         reading, notes = read_backend(address._replace(trace_id=trace_id), Query(), settings)
-        assert ([trace.trace_id for trace in reading.traces], notes, reading.losses) == (found, (), ())
+        assert ([trace.trace_id for trace in reading.traces], notes, reading.losses) == (
+            found,
+            (),
+            (),
+        )
 
 
 def test_how_far_it_is_is_told(fleet):
@@ -233,7 +277,10 @@ def test_how_far_it_is_is_told(fleet):
     address = address_of("jaeger", settings, lambda _: False)
     since = T0 + NOW - 100 * SECOND
     read_backend(
-        address, Query(kinds=frozenset({"late"}), since_unix_nano=since), settings, lambda *at: told.append(at)
+        address,
+        Query(kinds=frozenset({"late"}), since_unix_nano=since),
+        settings,
+        lambda *at: told.append(at),
     )
     assert told == [(0, 0), (0, 1)]
 
@@ -254,7 +301,9 @@ def test_a_gateway_without_v3_is_asked_by_v1(run, tmp_path):
     _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", FLEET[0])))
     body = json.dumps(jaeger_v1(FLEET[0])).encode()
     answers = {f"/api/traces/{A}": Reply(body)}
-    with serving(lambda asked, _: answers.get(asked.path, Reply(b'{"message":"no route"}', 404))) as server:
+    with serving(
+        lambda asked, _: answers.get(asked.path, Reply(b'{"message":"no route"}', 404))
+    ) as server:
         assert run(server.url, "show", "jaeger", A) == (0, expected, "")
 
 
@@ -275,13 +324,21 @@ def test_a_page_under_every_path_is_no_jaeger(run):
             {"/api/health": b'{"database":"ok","version":"12"}'},
             "is Grafana, which holds no traces itself; set FAILGRAPH_T",
         ),
-        ({"/": b"hello"}, "answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before"),
-        ({"/": b'{"name":"es","version":{}}', "/api/services": b"[]"}, "neither as Jaeger nor as Tempo"),
+        (
+            {"/": b"hello"},
+            "answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before",
+        ),
+        (
+            {"/": b'{"name":"es","version":{}}', "/api/services": b"[]"},
+            "neither as Jaeger nor as Tempo",
+        ),
     ],
 )
 def test_an_address_of_something_else_is_refused(replies, words, run):
     """What it is, where that can be told."""
-    with serving(lambda asked, _: Reply(replies[asked.path]) if asked.path in replies else Reply(b"no", 404)) as server:
+    with serving(
+        lambda asked, _: Reply(replies[asked.path]) if asked.path in replies else Reply(b"no", 404)
+    ) as server:
         code, _, err = run("http://localhost:1", "list", server.url)
     assert (code, err.count("\n")) == (3, 1)
     assert words in err
@@ -293,7 +350,9 @@ def test_a_trace_that_went_in_between_is_a_loss(run):
     summaries = json.dumps({"summaries": [{"traceId": A, "minStartTimeUnixNano": starts}]}).encode()
     answers = {"/api/v3/services": b'{"services":["judge"]}', "/api/v3/trace-summaries": summaries}
     gone = Reply(b'{"error":{"httpCode":404,"message":"No traces found"}}', 404)
-    with serving(lambda asked, _: Reply(answers[asked.path]) if asked.path in answers else gone) as server:
+    with serving(
+        lambda asked, _: Reply(answers[asked.path]) if asked.path in answers else gone
+    ) as server:
         code, rows, err = run(server.url, "list", "jaeger", "--since", "1h", "--strict")
     assert (code, rows) == (1, [])
     assert f"{A} was found, but is not there any more" in err
@@ -313,7 +372,11 @@ def test_an_answer_that_is_too_large_is_asked_for_in_parts(run, monkeypatch):
             inside = [
                 document
                 for document in few.values()
-                if start <= int(document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"]) <= end
+                if start
+                <= int(
+                    document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"]
+                )
+                <= end
             ]
             return Reply(text(jaeger_v1(merged(*inside))))
         return Reply(text({"result": few[asked.path.rpartition("/")[2]]}))
@@ -329,7 +392,9 @@ def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
 
     monkeypatch.setattr(backends, "_MOST_BYTES", 5000)
     with later_jaeger_stand_in(*MANY.values()) as server:
-        code, rows, err = run(server.url, "list", "jaeger", "--strict", "--since", "1h", "--limit", "50")
+        code, rows, err = run(
+            server.url, "list", "jaeger", "--strict", "--since", "1h", "--limit", "50"
+        )
     assert code == 1
     assert 0 < len(rows) < 10
     assert f"{50 - len(rows)} traces more than fit" in err

@@ -61,7 +61,9 @@ def test_a_valid_header_is_read_as_one_that_is_mended(monkeypatch):
         value = (
             text
             if not number
-            else text[:at] + rng.choice(['x"', "1", "null", '":"', "é", "true", ","]) + text[at + 1 :]
+            else text[:at]
+            + rng.choice(['x"', "1", "null", '":"', "é", "true", ","])
+            + text[at + 1 :]
         )
         found = headers.decode(value)
         taken += headers._valid(value.encode()) is not None
@@ -100,7 +102,9 @@ def attributes_bomb(number: int) -> bytes:
 def many_events(number: int) -> bytes:
     """A report of so many events on one span, each caused by the one before it."""
     events = [seen(event(f"e{n}", cause_id=f"e{n - 1}" if n else None), n) for n in range(number)]
-    return json.dumps(process(span(1, None, *events, kind=SERVER, attributes=reported("e0", own="e0")))).encode()
+    return json.dumps(
+        process(span(1, None, *events, kind=SERVER, attributes=reported("e0", own="e0")))
+    ).encode()
 
 
 def duplicates(number: int) -> bytes:
@@ -112,13 +116,18 @@ def duplicates(number: int) -> bytes:
 def deep(number: int) -> bytes:
     """So many spans, each inside the one before it, and each with a failure."""
     return json.dumps(
-        process(*(span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER) for n in range(1, number)))
+        process(
+            *(span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER) for n in range(1, number))
+        )
     ).encode()
 
 
 def ring(number: int) -> bytes:
     """So many spans whose parents, and whose failures' causes, go round in a ring."""
-    made = [span(n, n % number + 1, seen(event(f"e{n}", cause_id=f"e{n % number + 1}"))) for n in range(1, number + 1)]
+    made = [
+        span(n, n % number + 1, seen(event(f"e{n}", cause_id=f"e{n % number + 1}")))
+        for n in range(1, number + 1)
+    ]
     return json.dumps(process(*made)).encode()
 
 
@@ -126,7 +135,13 @@ def kinds(number: int) -> bytes:
     """So many kinds, each of a service of its own and in a hop of its own."""
     made = (
         process(
-            span(n, 1 if n > 1 else None, seen(event(f"e{n}", kind=f"kind_{n}")), kind=SERVER, name=f"name {n}"),
+            span(
+                n,
+                1 if n > 1 else None,
+                seen(event(f"e{n}", kind=f"kind_{n}")),
+                kind=SERVER,
+                name=f"name {n}",
+            ),
             service=f"service {n}",
         )
         for n in range(1, number + 1)
@@ -143,9 +158,19 @@ BOMBS: dict[str, Callable[[int], bytes]] = {
     "kinds": kinds,
     "cut brackets": lambda number: b'{"resourceSpans":[' * number,
     "numbers": lambda number: b'{"resourceSpans":' + b"9" * number + b"}",
-    "an id without end": lambda number: json.dumps(process(span(1, None, seen(event("e" * number))))).encode(),
+    "an id without end": lambda number: json.dumps(
+        process(span(1, None, seen(event("e" * number))))
+    ).encode(),
     "a text without end": lambda number: json.dumps(
-        process(span(1, None, raw_event({**encode_event(event("e")), "nemo.gym.failure.reason": "password=" * number})))
+        process(
+            span(
+                1,
+                None,
+                raw_event(
+                    {**encode_event(event("e")), "nemo.gym.failure.reason": "password=" * number}
+                ),
+            )
+        )
     ).encode(),
 }
 """Sources that grow in one way, by how much."""
@@ -209,6 +234,16 @@ def test_a_compression_bomb_is_an_error_in_a_sentence(tmp_path):
 
 def test_a_source_that_is_no_stream_is_refused_as_one():
     """Nothing, a line feed, zeros: each a sentence."""
-    for data in (b"", b"\n", bytes(1000), b"\xff" * 1000, b"null", b"[]", b"{}", b"NaN", b'"' * 999):
+    for data in (
+        b"",
+        b"\n",
+        bytes(1000),
+        b"\xff" * 1000,
+        b"null",
+        b"[]",
+        b"{}",
+        b"NaN",
+        b'"' * 999,
+    ):
         with pytest.raises(SourceError, match="holds no trace"):
             read_parts([("data", io.BytesIO(data))])

@@ -24,7 +24,11 @@ def output_file(source: Path, words: tuple[str, ...]) -> Path:
 
 def output(source: Path, words: tuple[str, ...]) -> str:
     """What the command writes to both streams, and how it ends."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("FAILGRAPH_", "OTEL_"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FAILGRAPH_", "OTEL_"))
+    }
     command = [sys.executable, "-m", "failgraph", words[0], source.name, *words[1:]]
     done = subprocess.run(
         command,

@@ -120,7 +120,13 @@ def test_a_chain_of_100_000_is_walked_without_recursion():
         ({"a": "b", "b": "a"}, None, "ab", None),
         ({}, None, "", None),
     ],
-    ids=["end of the own chain", "earliest without a cause", "own failure unknown", "only a ring", "nothing"],
+    ids=[
+        "end of the own chain",
+        "earliest without a cause",
+        "own failure unknown",
+        "only a ring",
+        "nothing",
+    ],
 )
 def test_the_root_cause(causes, failure_id, order, expected):
     """The root cause is the end of the own failure's chain, else the earliest event without a cause."""

@@ -19,7 +19,11 @@ from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, place, 
 ATTEMPT = "nemo.gym.rollout_attempt"
 ROLLOUT_ID = "nemo.gym.rollout.id"
 ON = {"FAILGRAPH_ENABLED": "true"}
-OTLP = {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
+OTLP = {
+    "OTEL_TRACES_EXPORTER": "otlp",
+    "OTEL_METRICS_EXPORTER": "none",
+    "OTEL_LOGS_EXPORTER": "none",
+}
 AUTO = {**ON, **OTLP, "FAILGRAPH_AUTO_INSTRUMENT": "true"}
 LENS = {
     **ON,
@@ -54,14 +58,28 @@ VERIFIER = "resources_server verifier_error verification -"
 
 CASES = {
     "fine": Case(agent_row("fine"), [], []),
-    "model-429-then-ok": Case(agent_row("[[up:a:429,ok]]"), [], ["model provider_unavailable - 429"]),
+    "model-429-then-ok": Case(
+        agent_row("[[up:a:429,ok]]"), [], ["model provider_unavailable - 429"]
+    ),
     "model-500": Case(agent_row("[[up:b:500]]"), [UP, AGENT, MODEL_500], [MODEL_500] * 2),
-    "model-400": Case(agent_row("[[up:b4:400]]"), [UP, AGENT, "model upstream_request_failed - 400"], []),
-    "model-bad-json": Case(agent_row("[[up:c:badjson]]"), [UP, AGENT, "model protocol_violation - -"], []),
-    "model-bad-schema": Case(agent_row("[[up:d:badschema]]"), [UP, AGENT, "model protocol_violation - -"], []),
-    "model-cut": Case(agent_row("[[up:e:dropmid]]"), [UP, AGENT, "model transport_peer_drop - -"], []),
-    "model-dropped-once": Case(agent_row("[[up:f:drop,ok]]"), [], ["model transport_peer_drop - -"]),
-    "tool": Case(agent_row("[[up:j:tool=boom,ok]]"), [], ["resources_server unhandled_exception agent -"]),
+    "model-400": Case(
+        agent_row("[[up:b4:400]]"), [UP, AGENT, "model upstream_request_failed - 400"], []
+    ),
+    "model-bad-json": Case(
+        agent_row("[[up:c:badjson]]"), [UP, AGENT, "model protocol_violation - -"], []
+    ),
+    "model-bad-schema": Case(
+        agent_row("[[up:d:badschema]]"), [UP, AGENT, "model protocol_violation - -"], []
+    ),
+    "model-cut": Case(
+        agent_row("[[up:e:dropmid]]"), [UP, AGENT, "model transport_peer_drop - -"], []
+    ),
+    "model-dropped-once": Case(
+        agent_row("[[up:f:drop,ok]]"), [], ["model transport_peer_drop - -"]
+    ),
+    "tool": Case(
+        agent_row("[[up:j:tool=boom,ok]]"), [], ["resources_server unhandled_exception agent -"]
+    ),
     "unknown-tool": Case(agent_row("[[up:k:tool=nothing,ok]]"), [], []),
     "judge": Case(
         agent_row("x", judge="[[up:l:500]]"),
@@ -76,11 +94,17 @@ CASES = {
     "verify": Case(agent_row("x", rs_fault="verify"), verified(VERIFIER), []),
     "verify-503": Case(
         agent_row("x", rs_fault="http503"),
-        [UP, "agent agent_run_error verification 503", "resources_server verifier_error verification 503"],
+        [
+            UP,
+            "agent agent_run_error verification 503",
+            "resources_server verifier_error verification 503",
+        ],
         [],
     ),
     "named": Case(agent_row("x", rs_fault="named"), [VERIFIER], []),
-    "by-hand": Case(agent_row("x", rs_fault="by-hand"), verified("resources_server verifier_error - -"), []),
+    "by-hand": Case(
+        agent_row("x", rs_fault="by-hand"), verified("resources_server verifier_error - -"), []
+    ),
     "seed": Case(
         agent_row("x", rs_fault="seed"),
         [UP, "agent agent_run_error seed 500", "resources_server unhandled_exception seed -"],
@@ -88,23 +112,45 @@ CASES = {
     ),
     "agent": Case(agent_row("x", agent_fault=True), [UP, "agent agent_run_error agent -"], []),
     "sandbox-start": Case(
-        agent_row("x", rs_fault="sandbox-start"), verified(VERIFIER, "sandbox provider_unavailable - -"), []
+        agent_row("x", rs_fault="sandbox-start"),
+        verified(VERIFIER, "sandbox provider_unavailable - -"),
+        [],
     ),
     "sandbox-exec": Case(
-        agent_row("x", rs_fault="sandbox-exec"), verified(VERIFIER, "sandbox transport_peer_drop - -"), []
+        agent_row("x", rs_fault="sandbox-exec"),
+        verified(VERIFIER, "sandbox transport_peer_drop - -"),
+        [],
     ),
     "sandbox-stop": Case(
-        agent_row("x", rs_fault="sandbox-stop"), verified(VERIFIER, "sandbox session_release_failed cleanup -"), []
+        agent_row("x", rs_fault="sandbox-stop"),
+        verified(VERIFIER, "sandbox session_release_failed cleanup -"),
+        [],
     ),
-    "sandbox-timeout": Case(agent_row("x", rs_fault="sandbox-timeout"), [], ["sandbox sandbox:timeout - -"]),
-    "sandbox-oom": Case(agent_row("x", rs_fault="sandbox-oom"), [], ["sandbox provider_oom_killed - -"]),
-    "sandbox-pty": Case(agent_row("x", rs_fault="sandbox-pty"), [], ["sandbox sandbox:timeout - -"]),
-    "handled": Case(env_row("h", fault="handled"), ["environment provider_quota_exhausted seed -"], []),
-    "unhandled": Case(env_row("u", fault="unhandled"), ["environment environment_server_failed - -"], []),
-    "deadline": Case(env_row("d", fault="deadline"), ["environment environment_server_failed - -"], []),
+    "sandbox-timeout": Case(
+        agent_row("x", rs_fault="sandbox-timeout"), [], ["sandbox sandbox:timeout - -"]
+    ),
+    "sandbox-oom": Case(
+        agent_row("x", rs_fault="sandbox-oom"), [], ["sandbox provider_oom_killed - -"]
+    ),
+    "sandbox-pty": Case(
+        agent_row("x", rs_fault="sandbox-pty"), [], ["sandbox sandbox:timeout - -"]
+    ),
+    "handled": Case(
+        env_row("h", fault="handled"), ["environment provider_quota_exhausted seed -"], []
+    ),
+    "unhandled": Case(
+        env_row("u", fault="unhandled"), ["environment environment_server_failed - -"], []
+    ),
+    "deadline": Case(
+        env_row("d", fault="deadline"), ["environment environment_server_failed - -"], []
+    ),
     "returned": Case(env_row("r", fault="returned"), ["environment session_lost - -"], []),
-    "cleanup": Case(env_row("c", fault="cleanup"), [], ["environment session_release_failed cleanup -"]),
-    "cleanup-slow": Case(env_row("s", fault="cleanup-slow"), [], ["environment session_release_failed cleanup -"]),
+    "cleanup": Case(
+        env_row("c", fault="cleanup"), [], ["environment session_release_failed cleanup -"]
+    ),
+    "cleanup-slow": Case(
+        env_row("s", fault="cleanup-slow"), [], ["environment session_release_failed cleanup -"]
+    ),
 }
 NAMES = list(CASES)
 
@@ -127,9 +173,15 @@ def python(tmp_path_factory) -> Path:
 def run(fleet: Fleet) -> Run:
     rows = fleet.collect("out", [case.row for case in CASES.values()])
     assert len(rows) == len(CASES)
-    plain = {row["_ng_task_index"]: json.loads(without_ports(fleet, json.dumps(row))) for row in rows}
+    plain = {
+        row["_ng_task_index"]: json.loads(without_ports(fleet, json.dumps(row))) for row in rows
+    }
     traces = fleet.traces()
-    return Run(plain, {int(hop.span.attributes[ROLLOUT_ID].partition("-")[0]): hop for hop in attempts(traces)}, traces)
+    return Run(
+        plain,
+        {int(hop.span.attributes[ROLLOUT_ID].partition("-")[0]): hop for hop in attempts(traces)},
+        traces,
+    )
 
 
 def attempts(traces: list[Any]) -> list[Any]:
@@ -188,7 +240,9 @@ def test_a_fault_is_in_its_rollout_exactly_once(ran, name):
         chain.append(here)
         here = events[here].cause_id
     assert [said(events[key]) for key in chain] == case.own
-    assert sorted(said(event) for key, event in events.items() if key not in chain) == case.recovered
+    assert (
+        sorted(said(event) for key, event in events.items() if key not in chain) == case.recovered
+    )
 
 
 def test_nothing_else_is_in_the_traces(ran):
@@ -202,10 +256,14 @@ def test_nothing_else_is_in_the_traces(ran):
 
 def test_an_agents_hop_names_its_rollout(ran):
     """By the indexes in the body of its `/run`, as the attempt above it and the saved row do."""
-    spans = [hop.span for trace in ran.traces for hop in trace.hops if hop.span.service.endswith("agent")]
+    spans = [
+        hop.span for trace in ran.traces for hop in trace.hops if hop.span.service.endswith("agent")
+    ]
     runs = [span for span in spans if span.name == "POST /run"]
     named = {span.attributes.get(ROLLOUT_ID) for span in runs}
-    assert named == {f"{index}-0" for index in ran.rollouts if "agent_ref" in CASES[NAMES[index]].row}
+    assert named == {
+        f"{index}-0" for index in ran.rollouts if "agent_ref" in CASES[NAMES[index]].row
+    }
 
 
 def test_what_ended_no_rollout_is_recovered(ran):
@@ -262,7 +320,9 @@ def test_an_environment_server_that_is_not_there_is_visible_too(auto):
     config = configuration({**auto.ports, "relay": auto.ports["nobody"]})
     auto.collect("nobody", [agent_row("x")], config, timeout=2)
     (trace,) = auto.traces()
-    assert [said(failure.event) for failure in trace.failures.values()] == ["collection transport_unreachable - -"]
+    assert [said(failure.event) for failure in trace.failures.values()] == [
+        "collection transport_unreachable - -"
+    ]
     assert [hop.span.attributes[ROLLOUT_ID] for hop in attempts([trace])] == ["0-0"]
 
 
@@ -302,7 +362,9 @@ def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
     auto.receiver.bodies.clear()
     rows = [agent_row("[[up:killed:hang,ok]]")]
     got: list[Any] = []
-    collecting = threading.Thread(target=lambda: got.extend(auto.collect("killed", rows, timeout=100)))
+    collecting = threading.Thread(
+        target=lambda: got.extend(auto.collect("killed", rows, timeout=100))
+    )
     collecting.start()
     log = auto.folder / "upstream.log"
     until = time.monotonic() + 60
@@ -330,12 +392,19 @@ def test_an_environment_server_that_runs_an_agent_itself(auto):
     auto.receiver.bodies.clear()
     config = with_turn(auto.ports)
     auto.restart("turn", config)
-    input_ = {"responses_create_params": {"input": [{"role": "user", "content": "[[up:turn:500]]"}]}, "task_data": {}}
+    input_ = {
+        "responses_create_params": {"input": [{"role": "user", "content": "[[up:turn:500]]"}]},
+        "task_data": {},
+    }
     row = {"task_id": {"taskset": "turn", "task_id": "t"}, "task_input": input_}
     (saved,) = auto.collect("turn", [row], config)
     assert saved["_ng_failure_class"] == "environment_server_failed"
     (trace,) = auto.traces()
-    chain = [said(trace.failures[key].event) for key in trace.report.events if key not in (trace.recovered or ())]
+    chain = [
+        said(trace.failures[key].event)
+        for key in trace.report.events
+        if key not in (trace.recovered or ())
+    ]
     assert chain == [MODEL_500, AGENT, "environment environment_server_failed agent -"]
     named = {hop.span.service: hop.span.attributes.get(ROLLOUT_ID) for hop in trace.hops}
     assert named == dict.fromkeys(("collector", "turn", "agent", "policy_model"), "0-0")
@@ -348,7 +417,11 @@ def test_the_body_of_a_server_without_failgraph_tells_what_its_report_would(auto
     auto.collect("blind", [agent_row("[[up:blind:500]]"), agent_row("x", rs_fault="verify")])
     hops = {hop.span.attributes[ROLLOUT_ID]: hop.report for hop in attempts(auto.traces())}
     model, agent, own = hops["0-0"].events.values()
-    assert [said(event) for event in (model, agent, own)] == ["model unhandled_exception - 500", AGENT, UP]
+    assert [said(event) for event in (model, agent, own)] == [
+        "model unhandled_exception - 500",
+        AGENT,
+        UP,
+    ]
     assert (agent.cause_id, own.cause_id) == (model.event_id, agent.event_id)
     assert "upstream says 500" in model.failure_reason
     agent, own = hops["1-0"].events.values()  # nothing names the server that its text is of
@@ -377,7 +450,9 @@ def test_the_spans_of_gyms_own_telemetry_are_hops(run_lens):
     (job,) = by_name["gym.job"]
     assert set(job.events) == set(trace.failures)
     assert job.failure_id is None
-    through_agent = [case for case in CASES.values() if "agent_ref" in case.row and (case.own or case.recovered)]
+    through_agent = [
+        case for case in CASES.values() if "agent_ref" in case.row and (case.own or case.recovered)
+    ]
     assert len(by_name["gym.rollout"]) == len(through_agent)
     own = {report.failure_id for report in by_name["gym.rollout"]} - {None}
     assert own <= {report.failure_id for report in by_name["POST /run"]}

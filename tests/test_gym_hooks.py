@@ -10,7 +10,10 @@ import pytest
 
 from gym_fleet import HERE, overlay, place
 
-SINCE_060 = ["nemo_gym.rollout_collection._agent_request_failure_row", "nemo_gym.sandbox.api.SandboxPty.exec"]
+SINCE_060 = [
+    "nemo_gym.rollout_collection._agent_request_failure_row",
+    "nemo_gym.sandbox.api.SandboxPty.exec",
+]
 SINCE_070 = ["nemo_gym.rollout_collection.RolloutCollectionHelper._run_from_config"]
 MISSING = {"0.7.0": [], "0.6.0": SINCE_070, "0.5.1": [*SINCE_070, *SINCE_060]}
 
@@ -21,9 +24,18 @@ def hooked(request, tmp_path_factory) -> tuple[str, dict[str, Any]]:
     before = "" if version == "0.7.0" else f"gym-{version}"
     python = overlay(tmp_path_factory.mktemp("hooked"), place(), before=before)
     config = json.dumps({"head_server": {"host": "127.0.0.1", "port": 1}, "dry_run": False})
-    environ = {"FAILGRAPH_ENABLED": "true", "NEMO_GYM_CONFIG_DICT": config, "PYTHONWARNINGS": "ignore"}
+    environ = {
+        "FAILGRAPH_ENABLED": "true",
+        "NEMO_GYM_CONFIG_DICT": config,
+        "PYTHONWARNINGS": "ignore",
+    }
     found = subprocess.run(
-        [python, HERE / "hooked.py"], env=environ, capture_output=True, text=True, timeout=120, check=False
+        [python, HERE / "hooked.py"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert found.returncode == 0, found.stderr[-5000:]
     return version, json.loads(found.stdout.splitlines()[-1])

@@ -32,7 +32,9 @@ def wrapped(server: str, inner: bytes) -> bytes:
     """What Gym's middleware answers where `inner` was the body of the server below, as JSON."""
     import json
 
-    return json.dumps(f"Hit an exception in Some___{server} calling an inner server: {inner!r}").encode()
+    return json.dumps(
+        f"Hit an exception in Some___{server} calling an inner server: {inner!r}"
+    ).encode()
 
 
 class Info(NamedTuple):
@@ -42,7 +44,9 @@ class Info(NamedTuple):
 class Failing(Exception):
     """A `ClientResponseError` as Gym leaves it."""
 
-    def __init__(self, body: bytes, status: int = 500, url: str = "http://127.0.0.1:1/run", headers: Any = ()) -> None:
+    def __init__(
+        self, body: bytes, status: int = 500, url: str = "http://127.0.0.1:1/run", headers: Any = ()
+    ) -> None:
         super().__init__(status)
         self.status, self.headers, self.response_content = status, dict(headers), body
         self.request_info = Info(url)
@@ -61,7 +65,9 @@ def levels(error: Failing) -> list[tuple[str, str]]:
 
 def test_a_body_quotes_those_below_it():
     """Each server that is named is a failure, innermost first; an agent that called itself is one."""
-    body = wrapped("agent", wrapped("agent", wrapped("policy", b'{"error": "it\'s \\"upstream\\" \xff"}')))
+    body = wrapped(
+        "agent", wrapped("agent", wrapped("policy", b'{"error": "it\'s \\"upstream\\" \xff"}'))
+    )
     assert levels(Failing(body)) == [
         ("model", '{"error": "it\'s \\"upstream\\" \ufffd"}'),
         ("agent", "a server that agent called failed"),
@@ -71,7 +77,9 @@ def test_a_body_quotes_those_below_it():
 def test_a_body_that_quotes_nobody_is_of_the_server_that_was_called():
     """Gym answers with the exception's `repr`; who it was, its address says, of hosts that use one port alike."""
     assert levels(Failing(b'"KeyError(1)"')) == [("agent", "KeyError(1)")]
-    assert levels(Failing(b'"KeyError(1)"', url="http://10.0.0.7:1/verify")) == [("resources_server", "KeyError(1)")]
+    assert levels(Failing(b'"KeyError(1)"', url="http://10.0.0.7:1/verify")) == [
+        ("resources_server", "KeyError(1)")
+    ]
     assert levels(Failing(b'"KeyError(1)"', url="http://127.0.0.1:9/run")) == []
 
 
@@ -167,14 +175,18 @@ def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monke
 
     async def hour() -> None:
         for _ in range(7200):
-            retries.got_no_reply("POST", "http://h/verify", now[0], ConnectionRefusedError("refused"))
+            retries.got_no_reply(
+                "POST", "http://h/verify", now[0], ConnectionRefusedError("refused")
+            )
             now[0] += 0.5
         retries.went_through()
 
     with tracer.start_as_current_span("rollout"):
         asyncio.run(hour())
     found = [event.attributes for span in exporter.get_finished_spans() for event in span.events]
-    assert {span.name for span in exporter.get_finished_spans() if span.events} == {"nemo.gym.failure"}
+    assert {span.name for span in exporter.get_finished_spans() if span.events} == {
+        "nemo.gym.failure"
+    }
     assert len(found) <= 14
     counts = [int(each["nemo.gym.failure.reason"].split()[0]) for each in found[1:]]
     assert 1 + sum(counts) == 7200
@@ -209,11 +221,15 @@ def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
 def test_a_server_that_called_itself_failed_once(tracer, exporter, address, failures):
     """Whichever of its workers served the call; another agent's failure would be the cause of its own."""
     boundary = FailureBoundary.AGENT
-    theirs = failgraph.FailureEvent(event_id="theirs", failure_kind="agent_run_error", boundary=boundary)
+    theirs = failgraph.FailureEvent(
+        event_id="theirs", failure_kind="agent_run_error", boundary=boundary
+    )
     error = Failing(b"", headers={"x-ng-failure-report": "{}"})
     token = observing.serving.set(observing.Server(boundary, address))
     with tracer.start_as_current_span("request"), failgraph.hop():
-        recorder().record_reply(failgraph.FailureReport(events={"theirs": theirs}, failure_id="theirs"), {})
+        recorder().record_reply(
+            failgraph.FailureReport(events={"theirs": theirs}, failure_id="theirs"), {}
+        )
         observing.mark(error, "theirs")
         observing.fails(observing.Observed(boundary, "agent_run_error"), error)
     observing.serving.reset(token)
@@ -247,7 +263,10 @@ def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, expor
 
     assert asyncio.run(training()) <= 1
     spans = exporter.get_finished_spans()
-    found = {name: [span for span in spans if span.name == name] for name in ("call", "step", rollouts.ROLLOUT_SPAN)}
+    found = {
+        name: [span for span in spans if span.name == name]
+        for name in ("call", "step", rollouts.ROLLOUT_SPAN)
+    }
     assert [len(each) for each in found.values()] == [20, 20, 20]
     attempts = [span.context.span_id for span in found[rollouts.ROLLOUT_SPAN]]
     assert [span.parent.span_id for span in found["call"]] == attempts
@@ -261,7 +280,9 @@ def gym_module(monkeypatch):
     module.there = lambda: 1
     module.changed = 7
     monkeypatch.setitem(sys.modules, "nemo_gym.some", module)
-    targets = tuple(Target("", name, "gym.rollouts:run_from_config") for name in ("there", "gone", "changed"))
+    targets = tuple(
+        Target("", name, "gym.rollouts:run_from_config") for name in ("there", "gone", "changed")
+    )
     elsewhere = Target("Class", "method", "gym.rollouts:run_from_config", "nemo_gym.not_loaded")
     monkeypatch.setattr(hooks, "TARGETS", {"nemo_gym.some": (*targets, elsewhere)})
     yield module
@@ -293,4 +314,6 @@ def test_a_failure_without_a_boundary_takes_that_of_the_gym_server(tracer, expor
         failgraph.record(failgraph.NgFailureEvent("session_lost"))
         failgraph.record(ConnectionResetError("reset"))
     (span,) = exporter.get_finished_spans()
-    assert [event.attributes["nemo.gym.failure.boundary"] for event in span.events] == ["environment"] * 2
+    assert [event.attributes["nemo.gym.failure.boundary"] for event in span.events] == [
+        "environment"
+    ] * 2

@@ -58,8 +58,12 @@ def test_every_known_class_has_a_kind_that_is_a_name():
     assert [is_known(name) for name in known] == [True, True, True, False, False]
 
 
-@pytest.mark.parametrize("message", ["verify 'exp\" loded é\n", "x\\ny \\u00e9 \x07 😀", "", "it's", "a" * 300])
-@pytest.mark.parametrize("servers", [(), ("A___a",), ("A___a", "B_C___b-1"), ("A___a", "A___a", "R___r")])
+@pytest.mark.parametrize(
+    "message", ["verify 'exp\" loded é\n", "x\\ny \\u00e9 \x07 😀", "", "it's", "a" * 300]
+)
+@pytest.mark.parametrize(
+    "servers", [(), ("A___a",), ("A___a", "B_C___b-1"), ("A___a", "A___a", "R___r")]
+)
 def test_nested_bodies_are_taken_apart(message, servers):
     """The servers outermost first, then the exception's type and text, whatever characters are in it."""
     body = json.dumps(repr(ValueError(message)))
@@ -83,7 +87,19 @@ def test_a_cut_body_gives_what_is_left_of_it():
 
 
 @pytest.mark.parametrize(
-    "body", ["", "null", "[1]", "plain", '"', "Hit an exception in", "\"b'", "Not Found", '{"detail": "x"}', "\ud800"]
+    "body",
+    [
+        "",
+        "null",
+        "[1]",
+        "plain",
+        '"',
+        "Hit an exception in",
+        "\"b'",
+        "Not Found",
+        '{"detail": "x"}',
+        "\ud800",
+    ],
 )
 def test_any_other_body_stays_text(body):
     """What is no nested body names no server and is kept, and nothing is raised."""
@@ -109,7 +125,10 @@ def test_a_body_nested_without_end_is_bounded():
         ]
         start = time.perf_counter()
         for text in hostile:
-            _ = unnested(text).raised, unnested(f"Hit an exception in A___a calling an inner server: {text}").raised
+            _ = (
+                unnested(text).raised,
+                unnested(f"Hit an exception in A___a calling an inner server: {text}").raised,
+            )
         took[size] = time.perf_counter() - start
     assert took[64_000] < 40 * took[8_000] + 0.1
 
@@ -131,7 +150,11 @@ def test_the_inputs_that_validation_errors_quote_are_left_out(text):
     assert "secret" in text
     assert "secret" not in without_inputs(text)
     assert "1 validation error for Reply" in without_inputs(text)
-    row = {"_ng_failure_class": "agent_run_error", "_ng_failure_type": "X", "_ng_failure_message": text}
+    row = {
+        "_ng_failure_class": "agent_run_error",
+        "_ng_failure_type": "X",
+        "_ng_failure_message": text,
+    }
     told = outcome_of({**row, "_ng_failure_response_body": text}, "row")
     assert "secret" not in repr(told)
 

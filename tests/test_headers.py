@@ -12,9 +12,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
+from hypothesis import (
+    HealthCheck,
+    example,
+    given,
+    settings as hypothesis_settings,
+    strategies as st,
+)
 
-from failgraph import FailureBoundary, FailureEvent, FailureReport, ModelFailureDetails, SandboxFailureDetails
+from failgraph import (
+    FailureBoundary,
+    FailureEvent,
+    FailureReport,
+    ModelFailureDetails,
+    SandboxFailureDetails,
+)
 from failgraph.failure.kinds import REGISTERED
 from failgraph.redaction import redact_event
 from failgraph.transport.headers import (
@@ -31,7 +43,9 @@ from failgraph.transport.headers import (
 from redaction_corpus import SECRETS
 
 LAX = hypothesis_settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 INFLATED = 65_536
 """The contract's 64 KiB."""
@@ -45,13 +59,18 @@ NOTHING_FITS = FailureReport(omitted=True)
 def prose(seed: int, length: int) -> str:
     """Words that hardly compress and that nobody takes for a secret."""
     drawn = random.Random(seed)
-    words = ("".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 7))) for _ in range(length))
+    words = (
+        "".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 7)))
+        for _ in range(length)
+    )
     return " ".join(words)[:length]
 
 
 def one(event_id: str = "e1", **fields: Any) -> FailureEvent:
     """A small event of the given fields."""
-    return FailureEvent(**{"event_id": event_id, "failure_kind": "judge_failed", "boundary": "agent", **fields})
+    return FailureEvent(
+        **{"event_id": event_id, "failure_kind": "judge_failed", "boundary": "agent", **fields}
+    )
 
 
 def report_of(*events: FailureEvent, **fields: Any) -> FailureReport:
@@ -114,12 +133,38 @@ def order_of(report: FailureReport) -> list[str]:
 IDS = st.one_of(
     st.text(min_size=1, max_size=40),
     st.sampled_from(
-        ["\x00", "i" * 128, "😀" * 128, "a=b,c;d|e%f g", "=", ",", ";", "|", "%", " ", "%3D", "a:b", "e+1"]
+        [
+            "\x00",
+            "i" * 128,
+            "😀" * 128,
+            "a=b,c;d|e%f g",
+            "=",
+            ",",
+            ";",
+            "|",
+            "%",
+            " ",
+            "%3D",
+            "a:b",
+            "e+1",
+        ]
     ),
 )
 TEXTS = st.one_of(
     st.text(max_size=30),
-    st.sampled_from(["", "a" * 2000, "é" * 300, "😀" * 100, "\x00" * 100, "\x1b\r\n\t\x7f", '"\\', "x" * 60, "x" * 61]),
+    st.sampled_from(
+        [
+            "",
+            "a" * 2000,
+            "é" * 300,
+            "😀" * 100,
+            "\x00" * 100,
+            "\x1b\r\n\t\x7f",
+            '"\\',
+            "x" * 60,
+            "x" * 61,
+        ]
+    ),
     st.builds(prose, st.integers(0, 99), st.sampled_from([60, 61, 200, 201, 2000])),
 )
 NAMES = st.text(max_size=30) | st.just("ñ" * 256)
@@ -137,16 +182,24 @@ SANDBOX = st.builds(
     provider_status_reason=st.none() | TEXTS,
 )
 MODEL = st.builds(
-    ModelFailureDetails, provider_request_id=st.none() | NAMES, request_upload_complete=st.none() | st.booleans()
+    ModelFailureDetails,
+    provider_request_id=st.none() | NAMES,
+    request_upload_complete=st.none() | st.booleans(),
 )
-KINDS = st.sampled_from(sorted(REGISTERED)) | st.text(min_size=1, max_size=30) | st.just("my_server:odd_kind")
+KINDS = (
+    st.sampled_from(sorted(REGISTERED))
+    | st.text(min_size=1, max_size=30)
+    | st.just("my_server:odd_kind")
+)
 
 
 @st.composite
 def events(draw: st.DrawFn, event_id: str, cause_id: str | None) -> FailureEvent:
     """Any event as it leaves a process: valid, and its texts redacted."""
     boundary = draw(st.sampled_from(FailureBoundary))
-    details = {FailureBoundary.SANDBOX: SANDBOX, FailureBoundary.MODEL: MODEL}.get(boundary, st.none())
+    details = {FailureBoundary.SANDBOX: SANDBOX, FailureBoundary.MODEL: MODEL}.get(
+        boundary, st.none()
+    )
     event = FailureEvent(
         event_id=event_id,
         failure_kind=draw(KINDS),
@@ -154,7 +207,9 @@ def events(draw: st.DrawFn, event_id: str, cause_id: str | None) -> FailureEvent
         failure_reason=draw(TEXTS),
         exception_type=draw(st.none() | NAMES),
         http_status=draw(STATUS),
-        stage=draw(st.none() | st.sampled_from(["admission", "seed", "agent", "verification", "cleanup"])),
+        stage=draw(
+            st.none() | st.sampled_from(["admission", "seed", "agent", "verification", "cleanup"])
+        ),
         operation=draw(st.none() | NAMES),
         operation_id=draw(st.none() | st.text(max_size=128)),
         attempt_id=draw(st.none() | st.text(max_size=128)),
@@ -171,7 +226,9 @@ def reports(draw: st.DrawFn) -> FailureReport:
     keys = draw(st.lists(IDS, unique=True, max_size=4))
     made: dict[str, FailureEvent] = {}
     for key in keys:
-        made[key] = draw(events(key, draw(st.none() | st.sampled_from(list(made))) if made else None))
+        made[key] = draw(
+            events(key, draw(st.none() | st.sampled_from(list(made))) if made else None)
+        )
     return FailureReport(
         events={key: made[key] for key in draw(st.permutations(keys))},
         failure_id=draw(st.none() | st.sampled_from(keys)) if keys else None,
@@ -190,7 +247,9 @@ def placed(draw: st.DrawFn) -> tuple[FailureReport, dict[str, Place]]:
 TRACES = st.sampled_from([1, 2**64, 2**128 - 1]) | st.integers(1, 2**128 - 1)
 SPAN_IDS = st.sampled_from([1, 2**64 - 1]) | st.integers(1, 2**64 - 1)
 PLACES = st.builds(Place, TRACES, SPAN_IDS)
-BUDGETS = st.sampled_from([60, 90, 150, 256, 400, 700, 1024, 1500, 2000, 3072, 8190, 65_536]) | st.integers(0, 4000)
+BUDGETS = st.sampled_from(
+    [60, 90, 150, 256, 400, 700, 1024, 1500, 2000, 3072, 8190, 65_536]
+) | st.integers(0, 4000)
 SENT = (placed(), BUDGETS)
 LONG = report_of(*chain_of(3, reason=2000), failure_id="e2")
 
@@ -206,7 +265,9 @@ LONG = report_of(*chain_of(3, reason=2000), failure_id="e2")
 @example((report_of(one(boundary="model", details={})), {}), 3072)
 @example((report_of(*(one(f"e{number}") for number in range(256)), failure_id="e7"), {}), 65_536)
 @example((LONG, {}), 600)
-def test_what_is_sent_comes_back(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+def test_what_is_sent_comes_back(
+    sent: tuple[FailureReport, Mapping[str, Place]], most: int
+) -> None:
     """decode(encode(report).report_value) is the report as it was sent, in its order; and the spans come back too."""
     told = encode(*sent, most)
     if told is None:
@@ -222,7 +283,9 @@ def test_what_is_sent_comes_back(sent: tuple[FailureReport, Mapping[str, Place]]
 @LAX
 @given(*SENT)
 @example((LONG, {"e0": Place(1, 1), "e1": Place(2, 1)}), 3072)
-def test_the_budget_is_never_exceeded(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+def test_the_budget_is_never_exceeded(
+    sent: tuple[FailureReport, Mapping[str, Place]], most: int
+) -> None:
     """Both lines together, with names, separators and line ends, take no more than they may, and `size` says so."""
     told = encode(*sent, most)
     if told is not None:
@@ -233,9 +296,15 @@ def test_the_budget_is_never_exceeded(sent: tuple[FailureReport, Mapping[str, Pl
 @LAX
 @given(*SENT)
 @example(
-    (report_of(one("\r\n", failure_kind="\x7f\x00é", failure_reason="\r\nX-Other: 1")), {"\r\n": Place(1, 1)}), 3072
+    (
+        report_of(one("\r\n", failure_kind="\x7f\x00é", failure_reason="\r\nX-Other: 1")),
+        {"\r\n": Place(1, 1)},
+    ),
+    3072,
 )
-def test_values_are_printable_ascii(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+def test_values_are_printable_ascii(
+    sent: tuple[FailureReport, Mapping[str, Place]], most: int
+) -> None:
     """No value holds a line end, a control character or anything beyond ASCII, and none begins or ends in a space."""
     told = encode(*sent, most)
     for value in (told.report_value, told.spans_value) if told is not None else ():
@@ -257,7 +326,9 @@ def test_json_while_it_fits(sent: tuple[FailureReport, Mapping[str, Place]], mos
         assert told.report_value == text
     else:
         assert lines(told) - len(told.report_value) + len(text) > most
-        assert set(told.report_value) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=")
+        assert set(told.report_value) <= set(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_="
+        )
         packed = base64.urlsafe_b64decode(told.report_value + "=" * (-len(told.report_value) % 4))
         assert zlib.decompress(packed).decode() == text
 
@@ -285,9 +356,13 @@ def test_what_is_left_out(sent: tuple[FailureReport, Mapping[str, Place]], most:
         assert event.cause_id == (was.cause_id if was.cause_id in kept else None)
     missing = len(kept) < len(report.events)
     pairs = [
-        pair for key, event in kept.items() for pair in zip(texts_of(report.events[key]), texts_of(event), strict=True)
+        pair
+        for key, event in kept.items()
+        for pair in zip(texts_of(report.events[key]), texts_of(event), strict=True)
     ]
-    fits = [all(now == truncate_redacted(was, limit) for was, now in pairs) for limit in (2000, 200, 60)]
+    fits = [
+        all(now == truncate_redacted(was, limit) for was, now in pairs) for limit in (2000, 200, 60)
+    ]
     assert fits[2] if missing else any(fits)
     assert told.report.omitted is (report.omitted or missing)
     assert told.report.failure_id == (report.failure_id if report.failure_id in kept else None)
@@ -300,7 +375,9 @@ def truncate_redacted(text: str, limit: int) -> str:
 
 @LAX
 @given(*SENT)
-def test_what_is_sent_is_a_valid_report(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+def test_what_is_sent_is_a_valid_report(
+    sent: tuple[FailureReport, Mapping[str, Place]], most: int
+) -> None:
     """It passes the strict schema, as that of Gym does: no cause and no own failure that it does not hold."""
     told = encode(*sent, most)
     if told is not None:
@@ -309,7 +386,9 @@ def test_what_is_sent_is_a_valid_report(sent: tuple[FailureReport, Mapping[str, 
 
 @LAX
 @given(*SENT)
-def test_the_input_is_left_alone(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
+def test_the_input_is_left_alone(
+    sent: tuple[FailureReport, Mapping[str, Place]], most: int
+) -> None:
     """Neither the report nor the places change, whatever was cut or left out."""
     report, places = sent
     before, places_before = report.model_copy(deep=True), dict(places)
@@ -321,7 +400,9 @@ def test_the_input_is_left_alone(sent: tuple[FailureReport, Mapping[str, Place]]
 
 @LAX
 @given(placed(), st.integers(0, 3000), st.integers(0, 3000))
-def test_more_room_never_says_less(sent: tuple[FailureReport, Mapping[str, Place]], first: int, second: int) -> None:
+def test_more_room_never_says_less(
+    sent: tuple[FailureReport, Mapping[str, Place]], first: int, second: int
+) -> None:
     """With more bytes no event is missing that was sent with fewer."""
     little, much = (encode(*sent, most) for most in sorted((first, second)))
     if little is not None:
@@ -364,8 +445,17 @@ def test_every_field_is_in_the_value() -> None:
                 "operation_id": "op-1",
                 "attempt_id": "try-2",
                 "cause_id": "e1",
-                "foreign_error": {"exception_type": "OSError", "message": "gone", "http_status": 410},
-                "details": {"provider": "docker", "sandbox_id": "sb", "execution_id": "ex", "exit_code": -9},
+                "foreign_error": {
+                    "exception_type": "OSError",
+                    "message": "gone",
+                    "http_status": 410,
+                },
+                "details": {
+                    "provider": "docker",
+                    "sandbox_id": "sb",
+                    "execution_id": "ex",
+                    "exit_code": -9,
+                },
             },
         },
         "failure_id": "e2",
@@ -392,24 +482,37 @@ def test_texts_are_cut_before_an_event_is_left_out(field: str, limit: int) -> No
     def made(text: str, number: int) -> FailureEvent:
         fields: dict[str, Any] = {
             "failure_reason": {"failure_reason": text},
-            "provider_status_reason": {"boundary": "sandbox", "details": {"provider_status_reason": text}},
+            "provider_status_reason": {
+                "boundary": "sandbox",
+                "details": {"provider_status_reason": text},
+            },
             "message": {"foreign_error": {"exception_type": "E", "message": text}},
         }[field]
         return one(f"e{number}", **fields)
 
     long = [prose(number, 2000) for number in range(3)]
     report = report_of(*(made(text, number) for number, text in enumerate(long)), failure_id="e2")
-    cut = report_of(*(made(text[: limit - 1] + "…", number) for number, text in enumerate(long)), failure_id="e2")
+    cut = report_of(
+        *(made(text[: limit - 1] + "…", number) for number, text in enumerate(long)),
+        failure_id="e2",
+    )
     most = lines(Told(cut, plain(cut), None))
     told = encode(report, {}, most)
     assert told.report == cut
     assert told.report.omitted is False
-    assert [len(max(texts_of(event), key=len)) for event in told.report.events.values()] == [limit] * 3
+    assert [len(max(texts_of(event), key=len)) for event in told.report.events.values()] == [
+        limit
+    ] * 3
 
 
 def test_other_texts_are_never_cut() -> None:
     """Kinds, names and ids are whole or their event is not there."""
-    event = one(operation=prose(1, 256), exception_type=prose(2, 256), operation_id="o" * 128, failure_kind="k" * 300)
+    event = one(
+        operation=prose(1, 256),
+        exception_type=prose(2, 256),
+        operation_id="o" * 128,
+        failure_kind="k" * 300,
+    )
     whole = encode(report_of(event), {}, 3072)
     assert whole.report.events["e1"] == event
     assert encode(report_of(event), {}, 400).report == NOTHING_FITS
@@ -424,7 +527,9 @@ def test_the_own_chain_stays_longest() -> None:
         told = encode(report, {}, most)
         kept = told.report.events
         counts.add(len(kept))
-        expected = [f"own{number}" for number in range(7, -1, -1)] + [f"other{number}" for number in range(7, -1, -1)]
+        expected = [f"own{number}" for number in range(7, -1, -1)] + [
+            f"other{number}" for number in range(7, -1, -1)
+        ]
         assert set(kept) == set(expected[: len(kept)])
         if 0 < len(kept) < 8:
             assert told.report.failure_id == "own7"
@@ -435,7 +540,9 @@ def test_the_own_chain_stays_longest() -> None:
 
 def test_without_an_own_failure_the_newest_stay() -> None:
     """The last events of the report are kept: it lists them in the order in which they were recorded."""
-    report = report_of(*(one(f"e{number}", failure_reason=prose(number, 60)) for number in range(9)))
+    report = report_of(
+        *(one(f"e{number}", failure_reason=prose(number, 60)) for number in range(9))
+    )
     told = encode(report, {}, 500)
     kept = list(told.report.events)
     assert 0 < len(kept) < 9
@@ -452,7 +559,9 @@ def test_a_cause_outside_is_cleared_and_the_event_kept() -> None:
 
 def test_an_own_failure_that_does_not_fit_is_not_named() -> None:
     """Then `failure_id` is null, and `omitted` says why."""
-    told = encode(report_of(one("small"), one("own", failure_kind=prose(1, 3000)), failure_id="own"), {}, 300)
+    told = encode(
+        report_of(one("small"), one("own", failure_kind=prose(1, 3000)), failure_id="own"), {}, 300
+    )
     assert told.report.failure_id is None
     assert told.report.omitted
     assert "own" not in told.report.events
@@ -484,17 +593,26 @@ def test_spans_go_with_their_events() -> None:
     """Only events that are sent have a place, and the room for it is counted with theirs."""
     made = chain_of(12, reason=60)
     report = report_of(*made, failure_id="e11")
-    places = {event.event_id: Place(2**127 + number, number + 1) for number, event in enumerate(made)}
+    places = {
+        event.event_id: Place(2**127 + number, number + 1) for number, event in enumerate(made)
+    }
     for most in range(300, 1600, 50):
         told = encode(report, places, most)
         assert lines(told) <= most
-        assert decode_spans(told.spans_value or "") == {key: places[key] for key in told.report.events}
+        assert decode_spans(told.spans_value or "") == {
+            key: places[key] for key in told.report.events
+        }
 
 
 SIMILAR = [
-    report_of(*(one(f"e{number}", failure_reason="the same long answer " * 95) for number in range(40))),
     report_of(
-        *(one(f"e{number}", foreign_error={"exception_type": "E", "message": "x" * 2000}) for number in range(256))
+        *(one(f"e{number}", failure_reason="the same long answer " * 95) for number in range(40))
+    ),
+    report_of(
+        *(
+            one(f"e{number}", foreign_error={"exception_type": "E", "message": "x" * 2000})
+            for number in range(256)
+        )
     ),
     report_of(*(one(f"e{number}", failure_reason="\x00" * 2000) for number in range(6))),
 ]
@@ -511,7 +629,9 @@ def test_what_compresses_well_can_be_read_too(report: FailureReport) -> None:
 @pytest.mark.parametrize("most", [3072, 65_536])
 def test_many_events_can_be_read_too(most: int) -> None:
     """What is sent has no more events than a reader takes, and says that some are missing."""
-    told = encode(report_of(*(one(f"e{number}") for number in range(300)), failure_id="e3"), {}, most)
+    told = encode(
+        report_of(*(one(f"e{number}") for number in range(300)), failure_id="e3"), {}, most
+    )
     assert len(told.report.events) <= 256
     assert told.report.omitted
     assert decode(told.report_value) == told.report
@@ -520,7 +640,9 @@ def test_many_events_can_be_read_too(most: int) -> None:
 @pytest.mark.parametrize("code", [10**5000, -(10**5000)], ids=["plus", "minus"])
 def test_a_number_of_5000_digits_costs_no_report(code: int) -> None:
     """An exit code longer than Python prints, which the schema and the span event take, does not make it raise."""
-    report = report_of(one("e0"), one(boundary="sandbox", details={"exit_code": code}), failure_id="e0")
+    report = report_of(
+        one("e0"), one(boundary="sandbox", details={"exit_code": code}), failure_id="e0"
+    )
     told = encode(report, {}, 65_536)
     assert "e0" in told.report.events
 
@@ -548,7 +670,11 @@ def test_a_cut_through_a_marker_comes_back() -> None:
 
 
 FIELDS = {"failure_kind": "judge_failed", "boundary": "agent", "failure_reason": "né"}
-DOCUMENT = {"events": {"e1": FIELDS, "e2": {**FIELDS, "cause_id": "e1"}}, "failure_id": "e2", "omitted": False}
+DOCUMENT = {
+    "events": {"e1": FIELDS, "e2": {**FIELDS, "cause_id": "e1"}},
+    "failure_id": "e2",
+    "omitted": False,
+}
 READ = FailureReport.model_validate(DOCUMENT)
 
 
@@ -568,7 +694,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("alphabet", [base64.b64encode, base64.urlsafe_b64encode], ids=["base64", "base64url"])
+@pytest.mark.parametrize(
+    "alphabet", [base64.b64encode, base64.urlsafe_b64encode], ids=["base64", "base64url"]
+)
 @pytest.mark.parametrize("padding", ["=", "", "==="], ids=["padded", "unpadded", "overpadded"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("spaces", range(3))
@@ -580,7 +708,9 @@ def test_each_form_is_read(alphabet: Any, padding: str, form: str, spaces: int) 
     assert decode(value) == READ
 
 
-@pytest.mark.parametrize("alphabet", [base64.b64encode, base64.urlsafe_b64encode], ids=["base64", "base64url"])
+@pytest.mark.parametrize(
+    "alphabet", [base64.b64encode, base64.urlsafe_b64encode], ids=["base64", "base64url"]
+)
 def test_both_alphabets_hold_what_differs(alphabet: Any) -> None:
     """A value in which the two alphabets really differ is read in both."""
     text = json.dumps({"events": {"ÿÿ>>??~~~" * 3: FIELDS}}, ensure_ascii=False)
@@ -594,7 +724,10 @@ def test_both_alphabets_hold_what_differs(alphabet: Any) -> None:
 @pytest.mark.parametrize("around", ["", " ", "\t \r\n"])
 def test_plain_json_is_read(indent: int | None, ascii_only: bool, around: str) -> None:
     """However it is laid out, and with white space around it."""
-    assert decode(around + json.dumps(DOCUMENT, indent=indent, ensure_ascii=ascii_only) + around) == READ
+    assert (
+        decode(around + json.dumps(DOCUMENT, indent=indent, ensure_ascii=ascii_only) + around)
+        == READ
+    )
 
 
 def test_an_event_may_repeat_its_id() -> None:
@@ -678,16 +811,28 @@ def test_what_is_no_report_is_none(value: str) -> None:
 # --- decoding: damage in events
 
 
-@pytest.mark.parametrize("kind", ["_OTHER", "My Kind!", "päng", "server:odd_kind", "x" * 3000, "\x00"])
+@pytest.mark.parametrize(
+    "kind", ["_OTHER", "My Kind!", "päng", "server:odd_kind", "x" * 3000, "\x00"]
+)
 def test_an_unknown_kind_is_kept(kind: str) -> None:
     """Any kind that is not empty is kept as it is."""
-    assert decode(json.dumps({"events": {"e1": {**FIELDS, "failure_kind": kind}}})).events["e1"].failure_kind == kind
+    assert (
+        decode(json.dumps({"events": {"e1": {**FIELDS, "failure_kind": kind}}}))
+        .events["e1"]
+        .failure_kind
+        == kind
+    )
 
 
 @pytest.mark.parametrize("kind", [{}, {"failure_kind": ""}, {"failure_kind": None}])
 def test_a_kind_that_is_missing_is_other(kind: dict[str, Any]) -> None:
     """The failure is not lost for it."""
-    assert decode(json.dumps({"events": {"e1": {"boundary": "agent", **kind}}})).events["e1"].failure_kind == "_OTHER"
+    assert (
+        decode(json.dumps({"events": {"e1": {"boundary": "agent", **kind}}}))
+        .events["e1"]
+        .failure_kind
+        == "_OTHER"
+    )
 
 
 def test_unknown_fields_are_left_out() -> None:
@@ -725,11 +870,15 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: ascii(value)[:12])
-@pytest.mark.parametrize("field", [name for name in FailureEvent.model_fields if name != "boundary"])
+@pytest.mark.parametrize(
+    "field", [name for name in FailureEvent.model_fields if name != "boundary"]
+)
 @pytest.mark.parametrize("boundary", ["agent", "sandbox", "model"])
 def test_a_field_of_the_wrong_type_costs_no_event(field: str, value: Any, boundary: str) -> None:
     """It is mended or left out; the event stays, valid, and so does the report."""
-    found = decode(json.dumps({"events": {"e1": {**FIELDS, "boundary": boundary, field: value}, "e2": FIELDS}}))
+    found = decode(
+        json.dumps({"events": {"e1": {**FIELDS, "boundary": boundary, field: value}, "e2": FIELDS}})
+    )
     assert list(found.events) == ["e1", "e2"]
     assert found.events["e2"] == one("e2", failure_reason="né")
     assert FailureReport.model_validate(found.model_dump()) == found
@@ -742,13 +891,22 @@ def test_a_field_of_the_wrong_type_costs_no_event(field: str, value: Any, bounda
     [
         *[("sandbox", "details", name) for name in SandboxFailureDetails.model_fields],
         *[("model", "details", name) for name in ModelFailureDetails.model_fields],
-        *[("agent", "foreign_error", name) for name in ("exception_type", "message", "http_status")],
+        *[
+            ("agent", "foreign_error", name)
+            for name in ("exception_type", "message", "http_status")
+        ],
     ],
 )
-def test_a_part_of_the_wrong_type_costs_no_event(boundary: str, part: str, field: str, value: Any) -> None:
+def test_a_part_of_the_wrong_type_costs_no_event(
+    boundary: str, part: str, field: str, value: Any
+) -> None:
     """The same within details and a foreign error."""
     whole = {"exception_type": "E", "message": "m"} if part == "foreign_error" else {}
-    found = decode(json.dumps({"events": {"e1": {**FIELDS, "boundary": boundary, part: {**whole, field: value}}}}))
+    found = decode(
+        json.dumps(
+            {"events": {"e1": {**FIELDS, "boundary": boundary, part: {**whole, field: value}}}}
+        )
+    )
     assert list(found.events) == ["e1"]
     assert FailureReport.model_validate(found.model_dump()) == found
 
@@ -760,11 +918,17 @@ def test_an_event_that_is_none_is_missing(value: Any) -> None:
     assert found == report_of(one("e1", failure_reason="né"), failure_id="e1", omitted=True)
 
 
-@pytest.mark.parametrize("boundary", [{}, *({"boundary": value} for value in (None, "", "moon", "AGENT", 1, [], {}))])
+@pytest.mark.parametrize(
+    "boundary", [{}, *({"boundary": value} for value in (None, "", "moon", "AGENT", 1, [], {}))]
+)
 def test_an_event_without_a_boundary_is_missing(boundary: dict[str, Any]) -> None:
     """Who observed it is unknown, so it is no event; what names it as its cause names none."""
     fields = {"failure_kind": "judge_failed", **boundary}
-    found = decode(json.dumps({"events": {"bad": fields, "e1": {**FIELDS, "cause_id": "bad"}}, "failure_id": "bad"}))
+    found = decode(
+        json.dumps(
+            {"events": {"bad": fields, "e1": {**FIELDS, "cause_id": "bad"}}, "failure_id": "bad"}
+        )
+    )
     assert found == report_of(one("e1", failure_reason="né"), omitted=True)
 
 
@@ -793,7 +957,9 @@ def test_an_own_failure_that_names_nothing_is_null(own: Any, omitted: bool) -> N
     assert found == report_of(one("e1", failure_reason="né"), omitted=omitted)
 
 
-@pytest.mark.parametrize(("omitted", "read"), [(True, True), (False, False), (1, False), ("true", False), ([], False)])
+@pytest.mark.parametrize(
+    ("omitted", "read"), [(True, True), (False, False), (1, False), ("true", False), ([], False)]
+)
 def test_omitted_is_what_is_said(omitted: Any, read: bool) -> None:
     """Only the boolean true says it."""
     assert decode(json.dumps({"events": {}, "omitted": omitted})).omitted is read
@@ -802,7 +968,10 @@ def test_omitted_is_what_is_said(omitted: Any, read: bool) -> None:
 @pytest.mark.parametrize("length", [1, 2, 3, 200])
 def test_a_ring_of_causes_is_opened(length: int) -> None:
     """One edge of it goes, and all events stay; an own failure in it too."""
-    ring = {f"e{number}": {**FIELDS, "cause_id": f"e{(number + 1) % length}"} for number in range(length)}
+    ring = {
+        f"e{number}": {**FIELDS, "cause_id": f"e{(number + 1) % length}"}
+        for number in range(length)
+    }
     found = decode(json.dumps({"events": ring, "failure_id": "e0"}))
     assert list(found.events) == list(ring)
     assert found.failure_id == "e0"
@@ -842,14 +1011,24 @@ def test_lone_surrogates_are_written_out() -> None:
     found = decode(json.dumps({"events": {odd: FIELDS, "e1": fields}, "failure_id": odd}))
     assert list(found.events) == ["a\\ud800b", "e1"]
     event = found.events["e1"]
-    texts = (event.failure_kind, event.failure_reason, event.operation, event.operation_id, event.cause_id)
+    texts = (
+        event.failure_kind,
+        event.failure_reason,
+        event.operation,
+        event.operation_id,
+        event.cause_id,
+    )
     assert {*texts, found.failure_id} == {"a\\ud800b"}
     found.model_dump_json().encode()
 
 
 def test_nul_is_text() -> None:
     """It is kept, in ids and in texts."""
-    found = decode(json.dumps({"events": {"\x00": {**FIELDS, "failure_reason": "a\x00b"}}, "failure_id": "\x00"}))
+    found = decode(
+        json.dumps(
+            {"events": {"\x00": {**FIELDS, "failure_reason": "a\x00b"}}, "failure_id": "\x00"}
+        )
+    )
     assert found == report_of(one("\x00", failure_reason="a\x00b"), failure_id="\x00")
 
 
@@ -879,14 +1058,18 @@ def test_secrets_of_others_are_redacted(entry: Any) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_more_than_256_events_are_refused(count: int, read: bool, form: str) -> None:
     """Exactly 256 are read."""
-    text = json.dumps({"events": {str(number): {"boundary": "agent"} for number in range(count)}}).encode()
+    text = json.dumps(
+        {"events": {str(number): {"boundary": "agent"} for number in range(count)}}
+    ).encode()
     assert len(text) <= INFLATED
     found = decode(packed(FORMS[form](text)))
     assert (found is not None) is read
     assert found is None or len(found.events) == count
 
 
-@pytest.mark.parametrize(("length", "read"), [(INFLATED - 1, True), (INFLATED, True), (INFLATED + 1, False)])
+@pytest.mark.parametrize(
+    ("length", "read"), [(INFLATED - 1, True), (INFLATED, True), (INFLATED + 1, False)]
+)
 @pytest.mark.parametrize("form", ["zlib", "gzip"])
 def test_64_kib_inflated_is_the_bound(length: int, read: bool, form: str) -> None:
     """A value that inflates to exactly 64 KiB is read, one byte more is refused."""
@@ -935,7 +1118,9 @@ def test_a_wrong_checksum_is_refused(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("garbage", [b"x", b"\x00" * 9, b"{}", zlib.compress(b"{}"), b"\xff" * 1000])
+@pytest.mark.parametrize(
+    "garbage", [b"x", b"\x00" * 9, b"{}", zlib.compress(b"{}"), b"\xff" * 1000]
+)
 def test_trailing_garbage_changes_nothing(form: str, garbage: bytes) -> None:
     """What follows a stream is not looked at or costs the report, but never becomes part of it."""
     assert decode(packed(FORMS[form](document(DOCUMENT)) + garbage)) in (None, READ)
@@ -945,7 +1130,11 @@ DEEP = [
     '{"events":' * 9000 + "1" + "}" * 9000,
     '{"events":' + "[" * 60_000,
     '{"events":{"e1":{"boundary":"agent","failure_reason":' + "[" * 30_000 + "]" * 30_000 + "}}}",
-    '{"events":{"e1":{"boundary":"agent","details":' + '{"a":' * 10_000 + "1" + "}" * 10_000 + "}}}",
+    '{"events":{"e1":{"boundary":"agent","details":'
+    + '{"a":' * 10_000
+    + "1"
+    + "}" * 10_000
+    + "}}}",
 ]
 
 
@@ -963,14 +1152,19 @@ def test_deep_nests_are_refused_or_mended(text: str, form: str) -> None:
 def test_nests_that_are_just_read_are_mended(depth: int) -> None:
     """A depth that JSON takes and that its printing may not: the field goes, or is text."""
     nest = "[" * depth + "]" * depth
-    found = decode('{"events":{"e1":{"boundary":"agent","failure_reason":%s,"operation":%s}}}' % (nest, nest))  # noqa: UP031
+    found = decode(
+        '{"events":{"e1":{"boundary":"agent","failure_reason":%s,"operation":%s}}}' % (nest, nest)  # noqa: UP031
+    )
     assert found is None or list(found.events) == ["e1"]
 
 
 @pytest.mark.parametrize(
-    "number", ["9" * 4300, "-" + "9" * 4300, "1e999999", "-1e999999", "NaN", "Infinity", "0.1e-9999"]
+    "number",
+    ["9" * 4300, "-" + "9" * 4300, "1e999999", "-1e999999", "NaN", "Infinity", "0.1e-9999"],
 )
-@pytest.mark.parametrize("field", ["exit_code", "provider_status_reason", "http_status", "cause_id", "failure_kind"])
+@pytest.mark.parametrize(
+    "field", ["exit_code", "provider_status_reason", "http_status", "cause_id", "failure_kind"]
+)
 def test_huge_numbers_cost_no_event(number: str, field: str) -> None:
     """They are kept where an int may be of any size, else left out or text."""
     inner = '"details":{"%s":%s}' if field in SandboxFailureDetails.model_fields else '"%s":%s'
@@ -984,7 +1178,9 @@ def test_huge_numbers_cost_no_event(number: str, field: str) -> None:
 
 JSONS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("e1"), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("e1"), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 EVENT_LIKE = st.dictionaries(
@@ -993,13 +1189,23 @@ EVENT_LIKE = st.dictionaries(
     | st.sampled_from(["agent", "sandbox", "model", "e1", "e2"])
     | st.dictionaries(
         st.sampled_from(
-            ["exit_code", "provider", "message", "exception_type", "http_status", "request_upload_complete"]
+            [
+                "exit_code",
+                "provider",
+                "message",
+                "exception_type",
+                "http_status",
+                "request_upload_complete",
+            ]
         ),
         JSONS,
     ),
 )
 REPORT_LIKE = st.fixed_dictionaries(
-    {"events": JSONS | st.dictionaries(st.sampled_from(["e1", "e2", "", "\ud800"]), EVENT_LIKE | JSONS)},
+    {
+        "events": JSONS
+        | st.dictionaries(st.sampled_from(["e1", "e2", "", "\ud800"]), EVENT_LIKE | JSONS)
+    },
     optional={"failure_id": JSONS | st.just("e1"), "omitted": JSONS},
 )
 
@@ -1016,11 +1222,17 @@ def assert_valid(found: FailureReport | None) -> None:
 
 
 def redacted_all(report: FailureReport) -> FailureReport:
-    return report.model_copy(update={"events": {key: redact_event(event) for key, event in report.events.items()}})
+    return report.model_copy(
+        update={"events": {key: redact_event(event) for key, event in report.events.items()}}
+    )
 
 
 @LAX
-@given(st.text() | st.binary().map(lambda data: data.decode("latin-1")) | st.text(st.characters(codec=None)))
+@given(
+    st.text()
+    | st.binary().map(lambda data: data.decode("latin-1"))
+    | st.text(st.characters(codec=None))
+)
 def test_any_text_is_read_or_none(value: str) -> None:
     """Text of any characters, bytes as latin-1, lone surrogates: no error, in either header."""
     assert_valid(decode(value))
@@ -1065,7 +1277,11 @@ def test_any_change_of_a_valid_value_is_read_or_none(data: st.DataObject) -> Non
     value = data.draw(st.sampled_from(VALID))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(value)))
-        put = data.draw(st.text(st.sampled_from('{}[]",:=-_+/\\AZaz09 \x00é\ud800') | st.characters(), max_size=4))
+        put = data.draw(
+            st.text(
+                st.sampled_from('{}[]",:=-_+/\\AZaz09 \x00é\ud800') | st.characters(), max_size=4
+            )
+        )
         value = value[:at] + put + value[at + data.draw(st.integers(0, 4)) :]
     assert_valid(decode(value))
 
@@ -1076,7 +1292,11 @@ def test_any_change_below_base64_is_read_or_none(data: st.DataObject) -> None:
     """The same with the bytes that base64 holds."""
     text = plain(READ).encode()
     changed = bytearray(
-        data.draw(st.sampled_from([text, zlib.compress(text), zlib.compress(text, 0), gzip.compress(text)]))
+        data.draw(
+            st.sampled_from(
+                [text, zlib.compress(text), zlib.compress(text, 0), gzip.compress(text)]
+            )
+        )
     )
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(changed)))
@@ -1092,7 +1312,9 @@ PLACE = Place(int(TRACE, 16), int(SPAN, 16))
 
 
 @LAX
-@given(st.dictionaries(IDS, PLACES | st.builds(Place, st.sampled_from([1, 2]), SPAN_IDS), max_size=6))
+@given(
+    st.dictionaries(IDS, PLACES | st.builds(Place, st.sampled_from([1, 2]), SPAN_IDS), max_size=6)
+)
 @example({})
 @example({"a=b,c;d|e%f g": PLACE, "%": PLACE, "é\x00\r\n": Place(1, 1)})
 @example({"😀" * 128: PLACE})
@@ -1152,7 +1374,9 @@ def test_what_is_no_place_is_left_out(value: str) -> None:
     assert decode_spans(value) == {}
 
 
-@pytest.mark.parametrize("damage", ["x", "", f"bad={SPAN}x", "=", f"={SPAN}", f"e2={'0' * 16}", "\x00", "\ud800", "é"])
+@pytest.mark.parametrize(
+    "damage", ["x", "", f"bad={SPAN}x", "=", f"={SPAN}", f"e2={'0' * 16}", "\x00", "\ud800", "é"]
+)
 def test_what_is_damaged_costs_no_other_place(damage: str) -> None:
     """Entries beside a damaged one, and traces beside a damaged one, are read."""
     assert decode_spans(f"{TRACE};{damage},e1={SPAN}") == {"e1": PLACE}
@@ -1180,7 +1404,10 @@ def test_the_first_of_two_places_wins() -> None:
 def test_more_than_256_places_are_not_taken() -> None:
     """In one trace or in many, the first 256 are."""
     entries = [f"e{number}={number + 1:016x}" for number in range(400)]
-    for value in (f"{TRACE};" + ",".join(entries), "|".join(f"{TRACE};{entry}" for entry in entries)):
+    for value in (
+        f"{TRACE};" + ",".join(entries),
+        "|".join(f"{TRACE};{entry}" for entry in entries),
+    ):
         assert list(decode_spans(value)) == [f"e{number}" for number in range(256)]
 
 
@@ -1218,7 +1445,9 @@ def test_any_change_of_places_is_read(data: st.DataObject) -> None:
     value = encode_spans({"e1": PLACE, "a,b": Place(1, 2), "é": Place(2, 3)})
     for _ in range(data.draw(st.integers(0, 5))):
         at = data.draw(st.integers(0, len(value)))
-        put = data.draw(st.text(st.sampled_from("0af;=,|% é\ud800\x00") | st.characters(codec=None), max_size=4))
+        put = data.draw(
+            st.text(st.sampled_from("0af;=,|% é\ud800\x00") | st.characters(codec=None), max_size=4)
+        )
         value = value[:at] + put + value[at + data.draw(st.integers(0, 4)) :]
     for key, place in decode_spans(value).items():
         assert len(key.encode("utf-8")) > 0

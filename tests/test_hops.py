@@ -17,13 +17,20 @@ from failgraph.codec import decode
 from failgraph.recording import hop_log, index
 
 
-def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:
+def failure(
+    kind: str = "transport_timeout", boundary: str = "model", **fields: object
+) -> NgFailureEvent:
     return NgFailureEvent(kind, boundary=boundary, **fields)
 
 
 def rebuilt(*spans) -> FailureReport:
     """The report of the hop on the first of `spans`, rebuilt from what stands on all of them."""
-    events = [event.attributes for span in spans for event in span.events if event.name == semconv.EVENT_NAME]
+    events = [
+        event.attributes
+        for span in spans
+        for event in span.events
+        if event.name == semconv.EVENT_NAME
+    ]
     return decode(events, spans[0].attributes)[0]
 
 
@@ -186,7 +193,11 @@ def test_a_recovered_failure_changes_no_status(tracer):
 
 def test_only_the_hops_span_gets_the_status(tracer):
     """A failure on an inner span leaves that span's status to its owner."""
-    with tracer.start_as_current_span("work") as outer, pytest.raises(NgFailureEvent), failgraph.hop():
+    with (
+        tracer.start_as_current_span("work") as outer,
+        pytest.raises(NgFailureEvent),
+        failgraph.hop(),
+    ):
         with tracer.start_as_current_span("inner", set_status_on_exception=False) as inner:
             raise failure()
     assert inner.status.status_code is StatusCode.UNSET
@@ -199,7 +210,9 @@ def test_hops_nest(tracer):
         failgraph.record(failure("before"))
         with tracer.start_as_current_span("inner") as inner, failgraph.hop():
             failgraph.record(failure("inside"), own=True)
-            assert [event.failure_kind for event in failgraph.current_report().events.values()] == ["inside"]
+            assert [event.failure_kind for event in failgraph.current_report().events.values()] == [
+                "inside"
+            ]
         kinds = [event.failure_kind for event in failgraph.current_report().events.values()]
     assert kinds == ["before", "inside"]
     assert rebuilt(inner).failure_id is not None
@@ -229,7 +242,9 @@ def test_recorded_after_the_report_it_is_late(tracer):
             failgraph.record(failure("in_time"))
             context = contextvars.copy_context()
         context.run(lambda: failgraph.record(failure("too_late")))
-    late = {event.attributes[semconv.KIND]: event.attributes.get(semconv.LATE) for event in span.events}
+    late = {
+        event.attributes[semconv.KIND]: event.attributes.get(semconv.LATE) for event in span.events
+    }
     assert late == {"in_time": None, "too_late": True}
     assert span.attributes[semconv.REPORT_KINDS] == ("in_time",)
 
@@ -302,7 +317,11 @@ def test_many_threads_on_one_hop_lose_nothing(tracer):
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(set(span.attributes[semconv.REPORT_IDS])) == span.attributes[semconv.REPORT_COUNT] == 200
+    assert (
+        len(set(span.attributes[semconv.REPORT_IDS]))
+        == span.attributes[semconv.REPORT_COUNT]
+        == 200
+    )
 
 
 def test_a_generator_that_is_closed_elsewhere_harms_nobody(tracer):
@@ -318,7 +337,9 @@ def test_a_generator_that_is_closed_elsewhere_harms_nobody(tracer):
     with tracer.start_as_current_span("other"), failgraph.hop():
         opened.close()
         failgraph.record(failure("still_here"))
-        assert [event.failure_kind for event in failgraph.current_report().events.values()] == ["still_here"]
+        assert [event.failure_kind for event in failgraph.current_report().events.values()] == [
+            "still_here"
+        ]
 
 
 def test_a_script_without_a_span_has_a_report_too():
@@ -367,7 +388,9 @@ def test_of_a_chain_longer_than_the_log_the_end_is_kept(tracer):
     """Where every failure caused a kept one the oldest goes: what is left is one chain, and says that it is not all."""
     events, cause_id = [], None
     for number in range(hop_log.MAX_LOGGED + 5):
-        event = failgraph.FailureEvent(event_id=str(number), failure_kind="a_link", boundary="agent", cause_id=cause_id)
+        event = failgraph.FailureEvent(
+            event_id=str(number), failure_kind="a_link", boundary="agent", cause_id=cause_id
+        )
         cause_id = event.event_id
         events.append(event)
     with failgraph.hop(span := tracer.start_span("work")):
@@ -389,7 +412,9 @@ def recorded_effect(tracer, cause: NgFailureEvent, name: str = "effect"):
     return span
 
 
-@pytest.mark.parametrize(("mode", "across", "within"), [("cross", 1, 0), ("all", 1, 1), ("off", 0, 0)])
+@pytest.mark.parametrize(
+    ("mode", "across", "within"), [("cross", 1, 0), ("all", 1, 1), ("off", 0, 0)]
+)
 def test_links_by_setting(tracer, setting, mode, across, within):
     """By default only a cause in another trace gets a link; `all` also links inside a trace, `off` never."""
     setting("LINKS", mode)
@@ -417,7 +442,9 @@ def test_a_link_never_goes_to_itself_to_the_parent_or_twice_to_one_target(tracer
         failgraph.record(on_parent)
         itself = recorded_effect(tracer, on_parent, "child")
         failgraph.record(effect := failure("same_span"), span=parent)
-        failgraph.record(NgFailureEvent("x_y", boundary="agent", cause_id=effect.event_id), span=parent)
+        failgraph.record(
+            NgFailureEvent("x_y", boundary="agent", cause_id=effect.event_id), span=parent
+        )
         with tracer.start_as_current_span("sibling") as sibling:
             causes = [failure("one"), failure("two")]
             for cause in causes:
@@ -428,7 +455,9 @@ def test_a_link_never_goes_to_itself_to_the_parent_or_twice_to_one_target(tracer
                 effect.__cause__ = cause
                 failgraph.record(effect)
     assert linked(parent) == linked(itself) == []
-    assert linked(twice) == [(sibling.get_span_context().trace_id, sibling.get_span_context().span_id)]
+    assert linked(twice) == [
+        (sibling.get_span_context().trace_id, sibling.get_span_context().span_id)
+    ]
 
 
 def test_at_most_sixteen_links_a_span(tracer):
@@ -447,7 +476,9 @@ def test_at_most_sixteen_links_a_span(tracer):
     assert all(semconv.CAUSE_SPAN_ID in event.attributes for event in span.events)
 
 
-def test_a_failure_span_links_to_its_cause_inside_the_trace_but_not_to_its_parent(tracer, exporter, setting):
+def test_a_failure_span_links_to_its_cause_inside_the_trace_but_not_to_its_parent(
+    tracer, exporter, setting
+):
     """A failure span may link inside its trace; to the span that it hangs below it needs no link."""
     setting("PLACEMENT", "failure_span")
     with tracer.start_as_current_span("work"):
@@ -467,10 +498,18 @@ def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them
     if all_of_them:
         setting("CAPTURE", "all")
     setting("BOUNDARY", "agent")
-    with pytest.raises(ConnectionRefusedError), tracer.start_as_current_span("span"), failgraph.hop():
+    with (
+        pytest.raises(ConnectionRefusedError),
+        tracer.start_as_current_span("span"),
+        failgraph.hop(),
+    ):
         raise ConnectionRefusedError("nobody there")
     (span,) = exporter.get_finished_spans()
-    kinds = [event.attributes["nemo.gym.failure.kind"] for event in span.events if event.name == "nemo.gym.failure"]
+    kinds = [
+        event.attributes["nemo.gym.failure.kind"]
+        for event in span.events
+        if event.name == "nemo.gym.failure"
+    ]
     assert kinds == (["transport_unreachable"] if all_of_them else [])
     assert ("nemo.gym.failure.report.id" in span.attributes) is all_of_them
 
@@ -488,7 +527,11 @@ def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them
 )
 def test_a_hop_without_a_result_says_so(tracer, leaves, unfinished):
     """Cancelled, interrupted, or left by what is no failure: nobody knows whether what it met was recovered."""
-    with contextlib.suppress(BaseException), tracer.start_as_current_span("work") as span, failgraph.hop():
+    with (
+        contextlib.suppress(BaseException),
+        tracer.start_as_current_span("work") as span,
+        failgraph.hop(),
+    ):
         failgraph.record(failure("met_before"))
         if leaves is not None:
             raise leaves
@@ -499,8 +542,15 @@ def test_a_failure_span_names_its_rollout(make_provider, exporter, setting):
     """The spans around it may never come: what is exported at once is found by the rollout's id all the same."""
     setting("PLACEMENT", "failure_span")
     tracer = make_provider().get_tracer("test")
-    with tracer.start_as_current_span("rollout", attributes={semconv.ROLLOUT_ID: "r1"}), failgraph.hop():
+    with (
+        tracer.start_as_current_span("rollout", attributes={semconv.ROLLOUT_ID: "r1"}),
+        failgraph.hop(),
+    ):
         with tracer.start_as_current_span("call"):
             failgraph.record(failure())
-        (span,) = [each for each in exporter.get_finished_spans() if each.attributes.get(semconv.FAILURE_SPAN)]
+        (span,) = [
+            each
+            for each in exporter.get_finished_spans()
+            if each.attributes.get(semconv.FAILURE_SPAN)
+        ]
     assert span.attributes[semconv.ROLLOUT_ID] == "r1"

@@ -66,13 +66,18 @@ def imported(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     """Where traces go."""
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it")
+    pytest.importorskip(
+        "opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it"
+    )
     return tmp_path / "traces.jsonl"
 
 
 def untimed(row: dict[str, Any]) -> dict[str, Any]:
     """What `show --json` says of a trace, without its place in time."""
-    return row | {"start_unix_nano": None, "hops": [hop | {"offset_nano": None} for hop in row["hops"]]}
+    return row | {
+        "start_unix_nano": None,
+        "hops": [hop | {"offset_nano": None} for hop in row["hops"]],
+    }
 
 
 def test_what_is_imported_is_what_the_rows_tell(file, imported, out) -> None:
@@ -84,7 +89,10 @@ def test_what_is_imported_is_what_the_rows_tell(file, imported, out) -> None:
         f"{len(ROWS)} rows: {len(FAILING)} imported ({recovered} recovered), 0 already there,"
         f" {len(ROWS) - len(FAILING)} not a failure, 0 malformed\n"
     )
-    assert done.err == "failgraph: failure classes that are not known, kept as they are: moon_phase (1)\n"
+    assert (
+        done.err
+        == "failgraph: failure classes that are not known, kept as they are: moon_phase (1)\n"
+    )
     direct = {trace.trace_id: show_row(trace) for trace in read(path).traces}
     through = {trace.trace_id: untimed(show_row(trace)) for trace in read(out).traces}
     assert through == direct
@@ -95,7 +103,9 @@ def test_importing_twice_changes_nothing(file, imported, out) -> None:
     path = file(*(case.row for case in FAILING))
     imported(path, "--to", out)
     before = out.read_bytes()
-    assert imported(path, "--to", out).out.startswith(f"{len(FAILING)} rows: 0 imported, {len(FAILING)} already there")
+    assert imported(path, "--to", out).out.startswith(
+        f"{len(FAILING)} rows: 0 imported, {len(FAILING)} already there"
+    )
     copy = file(*(case.row for case in reversed(FAILING)), name="copy.jsonl")
     assert imported(copy, path, "--to", out).out.startswith(f"{2 * len(FAILING)} rows: 0 imported")
     assert out.read_bytes() == before
@@ -114,7 +124,9 @@ def test_new_rows_are_added_to_a_file(file, imported, out) -> None:
     assert {trace.rollout_ids[0] for trace in read(out).traces} == {"1-0", "2-0"}
 
 
-def test_a_rollout_stands_where_its_response_was_made_else_where_its_file_was_written(file, imported, out) -> None:
+def test_a_rollout_stands_where_its_response_was_made_else_where_its_file_was_written(
+    file, imported, out
+) -> None:
     """No duration and no delays are made up; the place in time is the same every time."""
     imported(file(FAILING[0].row, scored(5, 0.0, _ng_failure_class="judge_failed")), "--to", out)
     first, second = sorted(spans(out), key=lambda span: span.attributes["nemo.gym.rollout.id"])
@@ -127,7 +139,9 @@ def test_a_rollout_stands_where_its_response_was_made_else_where_its_file_was_wr
 def test_every_row_is_accounted_for(file, imported, out) -> None:
     """The counts add up to the rows read; a malformed one is named by file and line."""
     sidecar = file(FAILING[3].row, b"{broken", FAILING[3].row, name="rollouts_failures.jsonl.gz")
-    path = file(b"\xff\xfe", scored(1), {"hello": 1}, *EVIDENCE, INPUT, FAILING[0].row, b"", [1], b'{"_ng_')
+    path = file(
+        b"\xff\xfe", scored(1), {"hello": 1}, *EVIDENCE, INPUT, FAILING[0].row, b"", [1], b'{"_ng_'
+    )
     done = imported(path, sidecar, "--to", out)
     assert done.out == "12 rows: 2 imported, 1 already there, 4 not a failure, 5 malformed\n"
     assert done.code == 0
@@ -189,7 +203,11 @@ def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, 
 
 def test_damaged_gzip_gives_what_stands_before_the_damage(file, imported, out) -> None:
     """And says so."""
-    path = file(*(case.row for case in FAILING), *(scored(number) for number in range(3000)), name="rows.jsonl.gz")
+    path = file(
+        *(case.row for case in FAILING),
+        *(scored(number) for number in range(3000)),
+        name="rows.jsonl.gz",
+    )
     path.write_bytes(path.read_bytes()[:-2000])
     done = imported(path, "--to", out)
     assert done.code == 3
@@ -230,7 +248,11 @@ def test_what_can_be_no_target_is_refused_before_anything_is_written(
 def test_a_file_that_cannot_be_written_is_named(file, imported, out, tmp_path) -> None:
     """One line, exit code 3."""
     done = imported(file(FAILING[0].row), "--to", tmp_path / "no" / "where")
-    assert done == (3, "", f"failgraph: {tmp_path}/no/where cannot be written: No such file or directory\n")
+    assert done == (
+        3,
+        "",
+        f"failgraph: {tmp_path}/no/where cannot be written: No such file or directory\n",
+    )
 
 
 def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeypatch) -> None:
@@ -243,7 +265,9 @@ def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeyp
 
 def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> None:
     """What was not taken is said, with the reason; running it again adds the rest."""
-    path = file(*(at(number, _ng_failure_class="judge_failed", error="x" * 500) for number in range(1500)))
+    path = file(
+        *(at(number, _ng_failure_class="judge_failed", error="x" * 500) for number in range(1500))
+    )
     command = [sys.executable, "-m", "failgraph", "import", str(path), "--to", str(out)]
     limit = 600_000
     done = subprocess.run(
@@ -253,7 +277,9 @@ def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> N
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert done.returncode == 3
-    counts = dict(reversed(part.strip().split(" ", 1)) for part in done.stdout.partition(": ")[2].split(","))
+    counts = dict(
+        reversed(part.strip().split(" ", 1)) for part in done.stdout.partition(": ")[2].split(",")
+    )
     assert int(counts["not taken"]) > 0
     assert sum(map(int, counts.values())) == int(done.stdout.split()[0])
     assert "File too large" in done.stderr
@@ -318,7 +344,13 @@ ENDPOINT = "an endpoint cannot be asked what it has; what was sent before has th
     [
         ("/v1/traces", {}),
         ("", {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}),
-        ("/", {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}),
+        (
+            "/",
+            {
+                "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+                "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+            },
+        ),
         ("/tenant/v1/traces", {}),
     ],
 )
@@ -335,7 +367,10 @@ def test_rows_reach_an_endpoint_over_http(path, environ, file, imported, monkeyp
         first, second = receiver.bodies
         assert first == second
         assert len(receiver.spans()) == 2 * len(FAILING)
-        assert set(receiver.failures().values()) <= {2, 2 * len([case for case in FAILING if "e-1" in case.events])}
+        assert set(receiver.failures().values()) <= {
+            2,
+            2 * len([case for case in FAILING if "e-1" in case.events]),
+        }
 
 
 def test_rows_reach_an_endpoint_over_grpc(file, imported, collector, monkeypatch) -> None:
@@ -356,7 +391,9 @@ def test_rows_reach_an_endpoint_over_grpc(file, imported, collector, monkeypatch
 
 def test_batches_are_bounded_in_spans_and_in_bytes(file, imported, collector) -> None:
     """A gRPC server takes messages of 4 MiB."""
-    wide = [at(number, _ng_failure_class="judge_failed", error="x" * 2000) for number in range(1200)]
+    wide = [
+        at(number, _ng_failure_class="judge_failed", error="x" * 2000) for number in range(1200)
+    ]
     narrow = [at(number, _ng_failure_class="judge_failed") for number in range(600)]
     assert imported(file(*wide, *narrow), "--to", f"http://127.0.0.1:{collector.port}").code == 0
     sizes = [
@@ -373,7 +410,10 @@ def test_an_endpoint_that_takes_nothing_ends_the_import(file, imported, monkeypa
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     done = imported(file(FAILING[0].row, scored(1)), "--to", "http://127.0.0.1:1/v1/traces")
     assert done.code == 3
-    assert done.out == "2 rows: 0 imported, 0 already there, 1 not a failure, 0 malformed, 1 not taken\n"
+    assert (
+        done.out
+        == "2 rows: 0 imported, 0 already there, 1 not a failure, 0 malformed, 1 not taken\n"
+    )
     (line,) = done.err.splitlines()
     assert line.startswith("failgraph: 1 spans were not taken, and no more were sent: ")
 
@@ -397,7 +437,11 @@ def many(path: Path, count: int) -> Path:
     with path.open("w") as file:
         for number in range(count):
             failed = number % 8 == 0
-            row = at(number, _ng_failure_class="judge_failed") if failed else scored(number, text="y" * 300)
+            row = (
+                at(number, _ng_failure_class="judge_failed")
+                if failed
+                else scored(number, text="y" * 300)
+            )
             file.write(json.dumps(row) + "\n")
     return path
 
@@ -413,7 +457,11 @@ def test_memory_is_bounded_and_time_is_linear(tmp_path: Path, out: Path) -> None
         times.append(time.process_time() - start)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (account.rows, account.imported, account.not_a_failure) == (count, count // 8, count - count // 8)
+        assert (account.rows, account.imported, account.not_a_failure) == (
+            count,
+            count // 8,
+            count - count // 8,
+        )
     assert peaks[1] < 1.2 * peaks[0]
     assert times[1] < 6 * times[0]
 

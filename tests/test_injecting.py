@@ -14,14 +14,19 @@ for needed in ("fastapi", "httpx"):
     pytest.importorskip(needed, reason="the program is served, and asks others")
 SHARE = 6
 """One call in so many; `python tests/injecting.py 1 > FILE; python tests/test_injecting.py FILE` looks at all."""
-_FRAME = re.compile(r'  File "[^"]*[/\\](?:failgraph|wrapt|injecting\.py)[^"]*", line \d+, in .*\n(?:    .*\n)*')
+_FRAME = re.compile(
+    r'  File "[^"]*[/\\](?:failgraph|wrapt|injecting\.py)[^"]*", line \d+, in .*\n(?:    .*\n)*'
+)
 
 
 _TOLD = {
     ("flushing.py", "Thread.__init__"): "flush says that it did not",
     ("flushing.py", "Thread.start"): "flush says that it did not",
     ("flushing.py", "Thread.join"): "flush says that it did not",
-    ("clients.py", "Headers.__contains__"): "a header that cannot be taken off stays on the request",
+    (
+        "clients.py",
+        "Headers.__contains__",
+    ): "a header that cannot be taken off stays on the request",
     ("clients.py", "Headers.__delitem__"): "a header that cannot be taken off stays on the request",
     ("exceptions.py", "Exception.__new__"): "an exception that cannot be made cannot be raised",
     ("ids.py", "urandom"): "a failure without an id cannot be made",
@@ -34,7 +39,9 @@ _TOLD = {
 
 def of_the_program(errors: str) -> str:
     """Standard error without our lines and without the frames that any wrapper has."""
-    return _FRAME.sub("", "".join(line for line in errors.splitlines(True) if not line.startswith("failgraph")))
+    return _FRAME.sub(
+        "", "".join(line for line in errors.splitlines(True) if not line.startswith("failgraph"))
+    )
 
 
 def different(found: dict) -> list[str]:
@@ -50,7 +57,9 @@ def different(found: dict) -> list[str]:
     ]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="the names of calls are whole from Python 3.11 on")
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="the names of calls are whole from Python 3.11 on"
+)
 def test_nothing_of_ours_that_fails_reaches_the_program():
     """Results, exceptions with their causes, traceback and exit code of a program that records, serves and asks."""
     command = [sys.executable, str(Path(__file__).with_name("injecting.py")), str(SHARE)]
@@ -66,5 +75,12 @@ def test_nothing_of_ours_that_fails_reaches_the_program():
 if __name__ == "__main__":
     told = json.loads(Path(sys.argv[1]).read_text())
     wrong = different(told)
-    print(len(told["injected"]), "failures of", told["calls"], "calls;", len(wrong), "reached the program")
+    print(
+        len(told["injected"]),
+        "failures of",
+        told["calls"],
+        "calls;",
+        len(wrong),
+        "reached the program",
+    )
     print(*wrong, sep="\n")

@@ -78,7 +78,9 @@ def test_a_hop_is_found_by_its_root_cause_and_by_all_of_its_kinds(there, sent):
         for span in page(there, found.trace_id):
             for key in (P + "report.root.kind", P + "report.kinds"):
                 if key in span["tags"]:
-                    service = next(hop.span.service for hop in found.hops if hop.span.span_id == span["spanID"])
+                    service = next(
+                        hop.span.service for hop in found.hops if hop.span.span_id == span["spanID"]
+                    )
                     assert found.trace_id in search(there, service, **{key: span["tags"][key]})
 
 
@@ -94,22 +96,33 @@ def test_only_a_hop_that_failed_is_red(there, sent):
             tags = span["tags"]
             if P + "report.count" not in tags:
                 continue
-            answers = {each["references"][0]["spanID"]: status(each) for each in spans if each["references"]}
+            answers = {
+                each["references"][0]["spanID"]: status(each)
+                for each in spans
+                if each["references"]
+            }
             escaped = span["operationName"] == "rollout" and answers[span["spanID"]] >= 500
             failed = P + "report.id" in tags and (escaped or status(span) >= 500)
             assert bool(tags.get("error")) is failed, tags
-            seen[("red " if failed else "own " if P + "report.id" in tags else "none ") + tags["span.kind"]] += 1
+            seen[
+                ("red " if failed else "own " if P + "report.id" in tags else "none ")
+                + tags["span.kind"]
+            ] += 1
             if not failed and P + "report.id" in tags:
                 own = found.report.events[tags[P + "report.id"]]
                 assert own.failure_kind in json.loads(tags[P + "report.kinds"])
                 holder = found.failures[own.event_id].stands_on.service
                 assert found.trace_id in search(there, holder, **{P + "kind": own.failure_kind})
-    assert set(seen) == {f"{what} {kind}" for what in ("red", "own", "none") for kind in ("server", "internal")}
+    assert set(seen) == {
+        f"{what} {kind}" for what in ("red", "own", "none") for kind in ("server", "internal")
+    }
 
 
 def status(span: Span) -> int:
     """The status of an HTTP answer; 0 is none."""
-    return int(span["tags"].get("http.response.status_code") or span["tags"].get("http.status_code") or 0)
+    return int(
+        span["tags"].get("http.response.status_code") or span["tags"].get("http.status_code") or 0
+    )
 
 
 def test_an_event_begins_with_its_kind_and_boundary(there, sent):
@@ -132,7 +145,10 @@ def test_a_hop_names_its_root_cause(there, sent):
                 root = found.report.events[span["tags"][P + "report.root.id"]]
                 assert root.cause_id is None
                 assert span["tags"][P + "report.root.kind"] == root.failure_kind
-                assert span["tags"][P + "report.root.span_id"] == found.failures[root.event_id].stands_on.span_id
+                assert (
+                    span["tags"][P + "report.root.span_id"]
+                    == found.failures[root.event_id].stands_on.span_id
+                )
                 named += 1
     assert named > len(sent)
 
@@ -163,7 +179,11 @@ def has_a_place_for_each(spans: list[Span], *, resolved: bool) -> bool:
 def is_blank(spans: list[Span]) -> bool:
     """Whether the page of a trace, as it is or without any one of its spans, lacks a span."""
     fewer = [spans, *([each for each in spans if each is not gone] for gone in spans)]
-    return not all(has_a_place_for_each(each, resolved=resolved) for each in fewer for resolved in (True, False))
+    return not all(
+        has_a_place_for_each(each, resolved=resolved)
+        for each in fewer
+        for resolved in (True, False)
+    )
 
 
 def some_traces(tracer: trace.Tracer, dice: random.Random) -> list[str]:
@@ -173,7 +193,9 @@ def some_traces(tracer: trace.Tracer, dice: random.Random) -> list[str]:
     for number in range(40):
         chosen = dice.choice(spans)
         if dice.random() < 0.4:
-            spans.append(tracer.start_span(f"span {number}", context=trace.set_span_in_context(chosen)))
+            spans.append(
+                tracer.start_span(f"span {number}", context=trace.set_span_in_context(chosen))
+            )
             continue
         if dice.random() < 0.2 and chosen not in ended:
             ended.append(chosen)

@@ -54,10 +54,17 @@ def test_a_line_says_what_happened_where_and_where_it_went(directory, make_provi
     assert list(line) == KEYS
     assert recorded.placement == line["placement"] == "span"
     context, parent = span.get_span_context(), outer.get_span_context()
-    assert (line["trace_id"], line["span_id"]) == (f"{context.trace_id:032x}", f"{context.span_id:016x}")
+    assert (line["trace_id"], line["span_id"]) == (
+        f"{context.trace_id:032x}",
+        f"{context.span_id:016x}",
+    )
     assert line["parent_span_id"] == f"{parent.span_id:016x}"
     assert (line["span_name"], line["span_kind"], line["service"]) == ("call", "CLIENT", "sol/ver")
-    assert (line["pid"], line["own"], line["span_start_unix_nano"]) == (os.getpid(), True, span.start_time)
+    assert (line["pid"], line["own"], line["span_start_unix_nano"]) == (
+        os.getpid(),
+        True,
+        span.start_time,
+    )
     assert line["time_unix_nano"] == span.events[0].timestamp
     assert line["event"] == {
         "event_id": "a",
@@ -88,7 +95,9 @@ def test_a_failure_span_stands_for_the_span_that_the_line_names(directory, setti
     assert line["span_id"] == f"{span.get_span_context().span_id:016x}"
 
 
-def test_what_has_no_place_in_a_trace_is_in_the_journal_and_record_says_so(directory, make_provider):
+def test_what_has_no_place_in_a_trace_is_in_the_journal_and_record_says_so(
+    directory, make_provider
+):
     """Outside any trace with null ids; in a trace that is not sampled with its ids."""
     assert failgraph.record(event("outside")) == ("outside", "journal", None)
     with make_provider(sampler=ALWAYS_OFF).get_tracer("t").start_as_current_span("s") as span:
@@ -116,7 +125,9 @@ def test_what_the_journal_alone_has_may_still_get_a_place(directory, make_provid
     tracer = make_provider().get_tracer("t")
     span = tracer.start_span("given")
     context = span.get_span_context()
-    dead = trace.NonRecordingSpan(trace.SpanContext(context.trace_id, 7, False, trace.TraceFlags(0)))
+    dead = trace.NonRecordingSpan(
+        trace.SpanContext(context.trace_id, 7, False, trace.TraceFlags(0))
+    )
     assert failgraph.record(error, span=dead).placement == "journal"
     assert failgraph.record(error, span=span).placement == "span"
     span.end()
@@ -241,7 +252,9 @@ def test_a_process_never_leaves_more_than_its_limit(directory, setting):
 def test_a_line_that_is_longer_than_there_is_room_for_is_counted(directory, setting):
     """And the next one is written."""
     setting("JOURNAL_MAX_BYTES", "65536")
-    long = event("long", boundary="sandbox", details=failgraph.SandboxFailureDetails(exit_code=10**40_000))
+    long = event(
+        "long", boundary="sandbox", details=failgraph.SandboxFailureDetails(exit_code=10**40_000)
+    )
     assert failgraph.record(long).placement == "nowhere"
     assert failgraph.record(event("a")).placement == "journal"
     assert (ids(directory), failgraph.stats()["journal_lost"]) == (["a"], 1)
@@ -264,8 +277,14 @@ print(full.count("journal"), full.count("nowhere"), after, dict(failgraph.stats(
 
 def test_a_full_disk_costs_a_line_of_log_and_a_count(tmp_path):
     """No call fails; what could be written in part is a broken line, and once there is room it goes on."""
-    environ = {**os.environ, "FAILGRAPH_JOURNAL": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)}
-    done = subprocess.run([sys.executable, "-c", FULL], env=environ, capture_output=True, text=True, check=True)
+    environ = {
+        **os.environ,
+        "FAILGRAPH_JOURNAL": str(tmp_path),
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", FULL], env=environ, capture_output=True, text=True, check=True
+    )
     kept = len(ids(tmp_path))
     lost = 31 - kept
     assert lost > 10
@@ -285,12 +304,18 @@ def failgraph_readers():
     return readers
 
 
-@pytest.mark.parametrize("folder", ["/proc", "/dev/null/journal", "{tmp}/not/there", "{tmp}/" + "x" * 300], ids=str)
-def test_a_directory_that_cannot_be_written_costs_a_line_of_log_and_a_count(setting, tmp_path, tracer, caplog, folder):
+@pytest.mark.parametrize(
+    "folder", ["/proc", "/dev/null/journal", "{tmp}/not/there", "{tmp}/" + "x" * 300], ids=str
+)
+def test_a_directory_that_cannot_be_written_costs_a_line_of_log_and_a_count(
+    setting, tmp_path, tracer, caplog, folder
+):
     """Read-only, no directory, without a parent, a name that is too long: the trace has it, nothing is raised."""
     setting("JOURNAL", folder.format(tmp=tmp_path))
     with tracer.start_as_current_span("s"):
-        assert [failgraph.record(event(str(number))).placement for number in range(3)] == ["span"] * 3
+        assert [failgraph.record(event(str(number))).placement for number in range(3)] == [
+            "span"
+        ] * 3
     assert failgraph.record(event("outside")).placement == "nowhere"
     assert failgraph.stats()["journal_lost"] == 4
     assert len([line for line in caplog.messages if "cannot be written" in line]) == 1
@@ -358,7 +383,10 @@ def test_a_limit_out_of_bounds_is_a_clear_error(setting, bad, caplog):
     """It names the setting and the bounds; the default stands in."""
     setting("JOURNAL_MAX_BYTES", bad)
     assert current().journal_max_bytes == 64 << 20
-    assert f"FAILGRAPH_JOURNAL_MAX_BYTES={bad!r} is no number from 65536 to 1099511627776" in caplog.text
+    assert (
+        f"FAILGRAPH_JOURNAL_MAX_BYTES={bad!r} is no number from 65536 to 1099511627776"
+        in caplog.text
+    )
 
 
 def test_a_journal_that_is_a_file_is_a_clear_error(setting, tmp_path, caplog):

@@ -65,6 +65,10 @@ def test_the_conditions_hold_for_the_journal_too(run, tmp_path):
     kept = journal(tmp_path, old, of(TRACE, "new", record={"failure_kind": "odd_kind"}))
     with tempo_stand_in(failing(A, kind="judge_failed")) as tempo:
         assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [TRACE, A]
-        assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept, "--since", "5h")[1])) == [TRACE, A, B]
-        assert ids(run(tempo.url, "list", "tempo", "--journal", kept, "--kind", "odd_kind")[1]) == [TRACE]
+        assert sorted(
+            ids(run(tempo.url, "list", "tempo", "--journal", kept, "--since", "5h")[1])
+        ) == [TRACE, A, B]
+        assert ids(run(tempo.url, "list", "tempo", "--journal", kept, "--kind", "odd_kind")[1]) == [
+            TRACE
+        ]
         assert len(run(tempo.url, "list", "tempo", "--journal", kept, "--limit", "1")[1]) == 1

@@ -15,7 +15,19 @@ from failgraph.journal.lines import Line, packed, packed_note
 from failgraph.readers import Trace, read, spans
 from failgraph.view.json_rows import show_row
 from journals import event
-from otlp_file import CLIENT, SERVER, T0, TRACE, failure_span, process, raw_event, reported, seen, span, write
+from otlp_file import (
+    CLIENT,
+    SERVER,
+    T0,
+    TRACE,
+    failure_span,
+    process,
+    raw_event,
+    reported,
+    seen,
+    span,
+    write,
+)
 
 MS = 1_000_000
 
@@ -23,7 +35,11 @@ MS = 1_000_000
 def line(event_id: str, number: int | None = 2, at: int = 5 * MS, **fields: Any) -> bytes:
     """A line of a journal; the span has this number, as in `otlp_file`, and None is outside any trace."""
     cause, record = fields.pop("cause", None), fields.pop("record", {})
-    place = {} if number is None else {"trace_id": TRACE, "span_id": f"{number:016x}", "parent_span_id": f"{1:016x}"}
+    place = (
+        {}
+        if number is None
+        else {"trace_id": TRACE, "span_id": f"{number:016x}", "parent_span_id": f"{1:016x}"}
+    )
     known: dict[str, Any] = {
         "trace_id": None,
         "span_id": None,
@@ -38,7 +54,9 @@ def line(event_id: str, number: int | None = 2, at: int = 5 * MS, **fields: Any)
         "seq": 0,
     }
     if number is not None:
-        known.update(place, span_name=f"span-{number}", span_kind="INTERNAL", span_start_unix_nano=T0 + 1000)
+        known.update(
+            place, span_name=f"span-{number}", span_kind="INTERNAL", span_start_unix_nano=T0 + 1000
+        )
     known.update(fields)
     return packed(Line(time_unix_nano=T0 + at, event=event(event_id, cause, **record), **known))
 
@@ -119,9 +137,17 @@ def test_a_lost_failure_span_is_not_missed(both):
     """It stood for a span that the trace has."""
     document = process(span(1, None, kind=SERVER), span(2, 1))
     found = both(document, line("a", placement="failure_span"))
-    assert (found.failures["a"].placement, found.failures["a"].stands_on.name) == ("journal", "span-2")
-    document = process(span(1, None, kind=SERVER), span(2, 1), failure_span(3, 2, seen(event("a"), 5 * MS)))
-    assert both(document, line("a", placement="failure_span")).failures["a"].placement == "failure_span"
+    assert (found.failures["a"].placement, found.failures["a"].stands_on.name) == (
+        "journal",
+        "span-2",
+    )
+    document = process(
+        span(1, None, kind=SERVER), span(2, 1), failure_span(3, 2, seen(event("a"), 5 * MS))
+    )
+    assert (
+        both(document, line("a", placement="failure_span")).failures["a"].placement
+        == "failure_span"
+    )
 
 
 def test_a_damaged_copy_is_mended(both):
@@ -152,14 +178,19 @@ def test_the_observers_line_goes_before_a_peers_copy(both):
     own = line("a", number=2, record={"failure_reason": "as seen"})
     found = both(document, line("a", number=1, remote=True, record={"failure_reason": "told"}), own)
     assert found.failures["a"].event.failure_reason == "as seen"
-    found = both(document, line("a", number=1, remote=True, record={"failure_reason": "told by far the most"}))
+    found = both(
+        document,
+        line("a", number=1, remote=True, record={"failure_reason": "told by far the most"}),
+    )
     assert found.failures["a"].event.failure_reason == "as told"
     assert found.failures["a"].decoded.remote
 
 
 def test_late_is_late(both):
     """The line says it as the event does."""
-    document = process(span(1, None, kind=SERVER, attributes=reported("b")), span(2, 1, seen(event("b"), MS)))
+    document = process(
+        span(1, None, kind=SERVER, attributes=reported("b")), span(2, 1, seen(event("b"), MS))
+    )
     assert both(document, line("a", late=True)).hops[0].unreported == {"a": "late"}
 
 
@@ -169,7 +200,11 @@ def test_late_is_late(both):
 def test_outside_any_trace_each_chain_is_one_incident(tmp_path):
     """Failures that cause each other are together, by their first cause; those of another chain are not."""
     journal = tmp_path / "j.jsonl"
-    chain = [line("b", None, 1 * MS), line("c", None, 2 * MS, cause="b"), line("d", None, 3 * MS, cause="c")]
+    chain = [
+        line("b", None, 1 * MS),
+        line("c", None, 2 * MS, cause="b"),
+        line("d", None, 3 * MS, cause="c"),
+    ]
     journal.write_bytes(b"".join([line("a", None, 0), *chain, line("e", None, 4 * MS, cause="a")]))
     found = read(journal)
     assert [list(each.failures) for each in found.traces] == [["a", "e"], ["b", "c", "d"]]
@@ -178,7 +213,9 @@ def test_outside_any_trace_each_chain_is_one_incident(tmp_path):
         assert (each.root, each.duration_nano, each.hops, each.losses) == (None, None, (), ())
         assert {failure.span_id for failure in each.failures.values()} == {None}
         assert {failure.placement for failure in each.failures.values()} == {"journal"}
-    assert [each.trace_id for each in found.traces] == [each.trace_id for each in read(journal).traces]
+    assert [each.trace_id for each in found.traces] == [
+        each.trace_id for each in read(journal).traces
+    ]
 
 
 def test_what_was_recorded_outside_and_then_inside_a_trace_is_in_both(tmp_path):
@@ -254,7 +291,9 @@ def test_a_line_that_cannot_be_one_is_a_bad_line(tmp_path, change):
     assert [loss.kind for loss in found.losses] == ["bad_line"]
 
 
-@pytest.mark.parametrize("change", [{"span_kind": 7}, {"service": None}, {"pid": 0}, {"placement": "moon"}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"span_kind": 7}, {"service": None}, {"pid": 0}, {"placement": "moon"}], ids=str
+)
 def test_what_is_odd_beside_the_record_keeps_nothing_from_being_read(tmp_path, change):
     """The failure is what counts."""
     (tmp_path / "j").write_bytes(json.dumps({**json.loads(line("b")), **change}).encode())
@@ -276,7 +315,10 @@ def lost(tmp_path) -> tuple[str, str]:
     journal = tmp_path / "journal"
     journal.mkdir()
     (journal / "policy-7-1.jsonl").write_bytes(line("a"))
-    trace = write(tmp_path / "trace.jsonl", process(span(1, None, kind=SERVER, attributes=reported("a")), span(2, 1)))
+    trace = write(
+        tmp_path / "trace.jsonl",
+        process(span(1, None, kind=SERVER, attributes=reported("a")), span(2, 1)),
+    )
     return str(trace), str(journal)
 
 
@@ -326,7 +368,9 @@ def test_import_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
     for row in expected:
         row["losses"] = []
     assert main(["import", journal, "--to", trace]) == 0
-    assert capsys.readouterr().out.startswith("4 rows: 3 imported, 0 already there, 0 not a failure, 1 malformed")
+    assert capsys.readouterr().out.startswith(
+        "4 rows: 3 imported, 0 already there, 0 not a failure, 1 malformed"
+    )
     assert rows(capsys, "show", trace)[1] == expected
     size = Path(trace).stat().st_size
     assert main(["import", journal, "--to", trace]) == 0
@@ -343,8 +387,13 @@ def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     copied, own = seen(event("a"), MS, remote=True), seen(event("b"), MS)
     trace = write(tmp_path / "trace.jsonl", process(span(1, None, copied, own, kind=SERVER)))
-    (tmp_path / "j.jsonl").write_bytes(line("a") + line("b") + line("b", remote=True) + packed_note(1, "policy", 7))
-    for expected in ("1 imported, 2 already there, 1 not a failure", "0 imported, 3 already there, 1 not a failure"):
+    (tmp_path / "j.jsonl").write_bytes(
+        line("a") + line("b") + line("b", remote=True) + packed_note(1, "policy", 7)
+    )
+    for expected in (
+        "1 imported, 2 already there, 1 not a failure",
+        "0 imported, 3 already there, 1 not a failure",
+    ):
         assert main(["import", str(tmp_path / "j.jsonl"), "--to", str(trace)]) == 0
         assert expected in capsys.readouterr().out
     (found,) = read(trace).traces
@@ -353,14 +402,22 @@ def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 FIELDS = sorted(json.loads(line("a")))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(changes=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4), event=st.none() | JSON, note=JSON)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    changes=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4),
+    event=st.none() | JSON,
+    note=JSON,
+)
 def test_any_line_is_read_or_is_a_bad_line(tmp_path, changes, event, note):
     """Whatever stands in its fields: the line before it is read, and nothing is raised."""
     strange = {**json.loads(line("b")), **changes}

@@ -36,11 +36,20 @@ logging.getLogger("failgraph").addHandler(Importing())
 
 def run(program: str, enabled: bool) -> list[str]:
     """What a program of its own prints; it must end by itself."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("FAILGRAPH_", "OTEL_"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FAILGRAPH_", "OTEL_"))
+    }
     if enabled:
         environ |= {"FAILGRAPH_ENABLED": "true", "FAILGRAPH_LOG_LEVEL": "debug"}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     return done.stdout.split()
 

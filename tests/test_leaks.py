@@ -94,7 +94,9 @@ def replies(tracer, case: Secret) -> None:
     """What a peer passes on, and does not redact itself."""
     value = json.dumps(
         {
-            "events": {"p": {"failure_kind": "k", "boundary": "model", "failure_reason": case.text[:2000]}},
+            "events": {
+                "p": {"failure_kind": "k", "boundary": "model", "failure_reason": case.text[:2000]}
+            },
             "failure_id": "p",
         }
     )
@@ -109,7 +111,9 @@ def replies(tracer, case: Secret) -> None:
         span.set_attribute("told", told.report.model_dump_json())
 
 
-SPANS: dict[str, Way] = {each.__name__: each for each in (by_hand, escaping, statuses, links, replies)}
+SPANS: dict[str, Way] = {
+    each.__name__: each for each in (by_hand, escaping, statuses, links, replies)
+}
 
 
 @pytest.mark.parametrize("way", SPANS)
@@ -151,7 +155,10 @@ def traces(path: Path) -> Path:
         for number, case in enumerate(SECRETS, 1):
             foreign = {"exception_type": "KeyError", "message": case.text[:2000]}
             event = otlp_file.event(
-                "e", failure_reason=case.text[:2000], operation=case.text[:256], foreign_error=foreign
+                "e",
+                failure_reason=case.text[:2000],
+                operation=case.text[:256],
+                foreign_error=foreign,
             )
             span = otlp_file.span(
                 1,
@@ -209,7 +216,9 @@ def unescaped(line: str) -> Iterator[str]:
 
 def test_nothing_is_imported(tmp_path):
     """Rows that become a file of traces."""
-    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it")
+    pytest.importorskip(
+        "opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it"
+    )
     out = tmp_path / "out.jsonl"
     assert main(["import", str(rows(tmp_path / "rows.jsonl")), "--to", str(out)]) == 0
     assert leaked(out.read_text()) == []
@@ -218,14 +227,18 @@ def test_nothing_is_imported(tmp_path):
 @pytest.mark.parametrize("form", ["{}", '{{"errors":[{{"msg":{json}}}]}}', '{{"message":{json}}}'])
 def test_nothing_that_a_backend_says(form):
     """Errors of any form, in what the user reads of them."""
-    place = Place("Jaeger", "http://localhost:16686", "FAILGRAPH_JAEGER_URL", "FAILGRAPH_JAEGER_HEADERS")
+    place = Place(
+        "Jaeger", "http://localhost:16686", "FAILGRAPH_JAEGER_URL", "FAILGRAPH_JAEGER_HEADERS"
+    )
     for case in SECRETS:
         body = form.format(case.text, json=json.dumps(case.text))
         told = "\n".join((place.words(body.encode()), said(case.text)))
         assert not [secret for secret in case.secrets if secret in told], case.label
 
 
-@pytest.mark.skipif(importlib.util.find_spec("failgraph.journal") is None, reason="there is no journal yet")
+@pytest.mark.skipif(
+    importlib.util.find_spec("failgraph.journal") is None, reason="there is no journal yet"
+)
 @pytest.mark.parametrize("way", SPANS)
 def test_nothing_is_in_the_journal(way, tracer, setting, tmp_path):
     """Every line that is written of what happens on spans."""

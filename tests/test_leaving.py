@@ -53,7 +53,11 @@ def placed(exporter):
 
 def test_nested_spans(tracer, placed):
     """On the inner one, which it leaves first, and not again on the outer."""
-    with pytest.raises(NgFailureEvent), tracer.start_as_current_span("outer"), tracer.start_as_current_span("inner"):
+    with (
+        pytest.raises(NgFailureEvent),
+        tracer.start_as_current_span("outer"),
+        tracer.start_as_current_span("inner"),
+    ):
         raise failure()
     assert placed() == [("inner", "judge_failed")]
 
@@ -89,7 +93,9 @@ def test_a_span_that_records_no_exceptions(tracer, placed, exporter, current, st
     inner = next(span for span in exporter.get_finished_spans() if span.name == "inner")
     assert not [event for event in inner.events if event.name == "exception"]
     if silent:
-        span = next(span for span in exporter.get_finished_spans() if span.name == "nemo.gym.failure")
+        span = next(
+            span for span in exporter.get_finished_spans() if span.name == "nemo.gym.failure"
+        )
         assert span.parent.span_id == inner.context.span_id
 
 
@@ -133,7 +139,11 @@ def test_each_of_a_chain_leaves_its_own_span(tracer, placed):
 def test_a_failure_without_a_boundary_is_counted_once(tracer, placed):
     """However many spans it leaves."""
     made = NgFailureEvent("judge_failed")
-    with pytest.raises(NgFailureEvent), tracer.start_as_current_span("outer"), tracer.start_as_current_span("inner"):
+    with (
+        pytest.raises(NgFailureEvent),
+        tracer.start_as_current_span("outer"),
+        tracer.start_as_current_span("inner"),
+    ):
         raise made
     assert placed() == []
     assert failgraph.stats()["no_boundary"] == 1
@@ -152,9 +162,18 @@ def test_a_class_of_gyms_own(tracer, placed):
     class Record:
         event_id, boundary = "gym-1", "agent"
 
-    fields = {"event_id": "gym-1", "boundary": "agent", "failure_kind": "agent_error", "failure_reason": KEY}
+    fields = {
+        "event_id": "gym-1",
+        "boundary": "agent",
+        "failure_kind": "agent_error",
+        "failure_reason": KEY,
+    }
     gym = type("NgFailureEvent", (Exception,), {**fields, "to_record": lambda self: None})
-    with pytest.raises(gym), tracer.start_as_current_span("outer"), tracer.start_as_current_span("inner"):
+    with (
+        pytest.raises(gym),
+        tracer.start_as_current_span("outer"),
+        tracer.start_as_current_span("inner"),
+    ):
         raise gym("no")
     assert placed() == [("inner", "agent_error")]
 
@@ -293,7 +312,10 @@ def texts(span) -> str:
 )
 def test_secrets_in_what_the_sdk_writes(tracer, exporter, error):
     """Message, stack trace with all its causes, and status are redacted, of failures and of foreign exceptions."""
-    with pytest.raises((NgFailureEvent, RuntimeError, ValueError)), tracer.start_as_current_span("span"):
+    with (
+        pytest.raises((NgFailureEvent, RuntimeError, ValueError)),
+        tracer.start_as_current_span("span"),
+    ):
         raise error() from KeyError(f"cause with {KEY}")
     span = exporter.get_finished_spans()[0]
     assert KEY not in texts(span)
@@ -301,7 +323,9 @@ def test_secrets_in_what_the_sdk_writes(tracer, exporter, error):
     assert "[redacted:api_key]" in exception.attributes["exception.stacktrace"]
     assert exception.attributes["exception.type"]
     assert span.status.status_code is StatusCode.ERROR
-    assert span.status.description.startswith(exception.attributes["exception.type"].rpartition(".")[2])
+    assert span.status.description.startswith(
+        exception.attributes["exception.type"].rpartition(".")[2]
+    )
 
 
 @pytest.mark.parametrize(
@@ -339,7 +363,9 @@ def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
     assert len(spans) == 4 * len(SECRETS)
     for number, case in enumerate(SECRETS):
         mine = spans[4 * number : 4 * number + 4]
-        failures = [dict(e.attributes) for span in mine for e in span.events if e.name == "nemo.gym.failure"]
+        failures = [
+            dict(e.attributes) for span in mine for e in span.events if e.name == "nemo.gym.failure"
+        ]
         report, _ = decode(failures)
         assert len(report.events) == 1
         told = encode(report, {}, 60_000)
@@ -355,7 +381,11 @@ def test_what_the_caller_gives_with_an_exception_wins(tracer, exporter):
         span.record_exception(exception=ValueError("no"), attributes=None)
     first, second = exporter.get_finished_spans()[0].events
     assert first.attributes["exception.message"] == "mine, [redacted:api_key]"
-    assert (first.attributes["mine"], first.timestamp, first.attributes["exception.escaped"]) == (1, 5, "True")
+    assert (first.attributes["mine"], first.timestamp, first.attributes["exception.escaped"]) == (
+        1,
+        5,
+        "True",
+    )
     assert second.attributes["exception.message"] == "no"
 
 
@@ -388,7 +418,9 @@ def test_without_reasons_only_kinds_and_frames_remain(tracer, exporter, setting)
     """`FAILGRAPH_REASON=off` keeps the texts of failures and of their causes out of the SDK's own event too."""
     setting("REASON", "off")
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
-        raise failure("private words", details={"provider_status_reason": "private"}) from ValueError("private as well")
+        raise failure(
+            "private words", details={"provider_status_reason": "private"}
+        ) from ValueError("private as well")
     with pytest.raises(ValueError), tracer.start_as_current_span("other"):
         raise ValueError("of no failure")
     span, other = exporter.get_finished_spans()
@@ -438,7 +470,10 @@ def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
     """Twice attached is once; after detaching, attaching again reaches new providers again."""
     attaching.attach("again", look=False)
     provider = TracerProvider(shutdown_on_exit=False)
-    assert sum(p is providers.processor() for p in provider._active_span_processor._span_processors) == 1
+    assert (
+        sum(p is providers.processor() for p in provider._active_span_processor._span_processors)
+        == 1
+    )
     attaching.detach()
     attaching.detach()
     assert "__wrapped__" not in vars(TracerProvider)["__init__"].__dict__
@@ -458,7 +493,10 @@ def test_failure_spans_have_no_processor_of_their_own(tracer, setting, exporter)
             raise failure()
     held = [type(each).__name__ for each in processor._span_processors]
     assert held.count("FailureSpanProcessor") == 2  # one by hand, by the fixture, and one attached
-    assert len([span for span in exporter.get_finished_spans() if span.name == "nemo.gym.failure"]) == 3
+    assert (
+        len([span for span in exporter.get_finished_spans() if span.name == "nemo.gym.failure"])
+        == 3
+    )
 
 
 def test_a_provider_that_is_handed_over(exporter):

@@ -17,12 +17,19 @@ from failgraph.recording import index
 TIGHT = {"max_events": 4, "max_attributes": 8, "max_event_attributes": 8, "max_span_attributes": 8}
 
 
-def failure(kind: str = "transport_timeout", reason: str = "a reason", **fields: object) -> NgFailureEvent:
+def failure(
+    kind: str = "transport_timeout", reason: str = "a reason", **fields: object
+) -> NgFailureEvent:
     return NgFailureEvent(kind, reason, boundary="model", operation="generate", **fields)
 
 
 def ours(spans) -> list[dict[str, object]]:
-    return [dict(event.attributes) for span in spans for event in span.events if event.name == semconv.EVENT_NAME]
+    return [
+        dict(event.attributes)
+        for span in spans
+        for event in span.events
+        if event.name == semconv.EVENT_NAME
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +37,9 @@ def no_warning_of_the_sdk(caplog):
     """The SDK warns of each attribute that it evicts or cuts; failgraph gives it nothing to warn of."""
     with caplog.at_level(logging.WARNING):
         yield
-    assert [record.message for record in caplog.records if record.name.startswith("opentelemetry")] == []
+    assert [
+        record.message for record in caplog.records if record.name.startswith("opentelemetry")
+    ] == []
 
 
 def test_events_beyond_the_limit_go_on_failure_spans(make_provider, exporter):
@@ -80,7 +89,10 @@ def test_with_8_attributes_an_event_keeps_what_identifies_it(make_provider):
     """Optional attributes go first; id, kind, boundary, cause and `error.type` stay, and the loss is named."""
     tracer = make_provider(**TIGHT).get_tracer("test")
     with tracer.start_as_current_span("work") as span:
-        cause, effect = failure("a_cause"), failure("an_effect", details={"provider_request_id": "r"}, http_status=500)
+        cause, effect = (
+            failure("a_cause"),
+            failure("an_effect", details={"provider_request_id": "r"}, http_status=500),
+        )
         effect.__cause__ = cause
         failgraph.record(effect)
     event = ours([span])[1]
@@ -114,7 +126,9 @@ def test_with_a_value_limit_of_20_nothing_is_cut(make_provider):
 
 def test_all_limits_at_once(make_provider, exporter):
     """4 events, 8 attributes, values of 20: every failure keeps its id, kind, boundary and cause."""
-    tracer = make_provider(**TIGHT, max_attribute_length=20, max_span_attribute_length=20).get_tracer("test")
+    tracer = make_provider(
+        **TIGHT, max_attribute_length=20, max_span_attribute_length=20
+    ).get_tracer("test")
     with tracer.start_as_current_span("work"), failgraph.hop():
         chain = [failure() for _ in range(8)]
         for cause, effect in itertools.pairwise(chain):
@@ -122,7 +136,8 @@ def test_all_limits_at_once(make_provider, exporter):
         failgraph.record(chain[-1], own=True)
     report, losses = decode(ours(exporter.get_finished_spans()))
     assert {key: event.cause_id for key, event in report.events.items()} == {
-        effect.event_id: cause.event_id if cause else None for cause, effect in zip([None, *chain], chain, strict=False)
+        effect.event_id: cause.event_id if cause else None
+        for cause, effect in zip([None, *chain], chain, strict=False)
     }
     assert {event.failure_kind for event in report.events.values()} == {"transport_timeout"}
     assert {loss.kind for loss in losses} == {"attribute_missing"}
@@ -137,7 +152,9 @@ def test_a_provider_that_allows_no_events_gets_none(make_provider, exporter):
 def test_our_own_cap_leaves_room_for_the_user(make_provider, exporter):
     """With the SDK's default of 128 events, failgraph takes 64 of a span and then makes failure spans."""
     with make_provider().get_tracer("test").start_as_current_span("work") as span:
-        placements = [failgraph.record(failure()).placement for _ in range(index.MAX_EVENTS_A_SPAN + 2)]
+        placements = [
+            failgraph.record(failure()).placement for _ in range(index.MAX_EVENTS_A_SPAN + 2)
+        ]
     assert placements == ["span"] * index.MAX_EVENTS_A_SPAN + ["failure_span"] * 2
     assert len(span.events) == index.MAX_EVENTS_A_SPAN
 
@@ -159,7 +176,10 @@ def test_no_link_of_the_users_is_evicted(make_provider):
 
 def test_what_later_events_push_out_is_named_by_the_reader(make_provider):
     """Ids that the hop wrote down and that are gone are `event_missing`, and the report is `omitted`."""
-    with make_provider(max_events=4).get_tracer("test").start_as_current_span("work") as span, failgraph.hop():
+    with (
+        make_provider(max_events=4).get_tracer("test").start_as_current_span("work") as span,
+        failgraph.hop(),
+    ):
         error = failure()
         failgraph.record(error, own=True)
         for number in range(4):
@@ -180,4 +200,6 @@ def test_limits_that_cannot_be_hashed_lose_no_failure(tracer, exporter):
         span._limits = ByValue()
         recorded = failgraph.record(failure())
     assert recorded.placement == "span"
-    assert [event[semconv.ID] for event in ours(exporter.get_finished_spans())] == [recorded.event_id]
+    assert [event[semconv.ID] for event in ours(exporter.get_finished_spans())] == [
+        recorded.event_id
+    ]

@@ -64,7 +64,9 @@ def test_a_full_queue_loses_nothing_that_the_journal_has(journal, tmp_path, caps
     stuck = Stuck(file)
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(
-        BatchSpanProcessor(stuck, max_queue_size=8, max_export_batch_size=8, schedule_delay_millis=3_600_000)
+        BatchSpanProcessor(
+            stuck, max_queue_size=8, max_export_batch_size=8, schedule_delay_millis=3_600_000
+        )
     )
     expected = failing(provider)
     assert sorted(ids(journal)) == sorted(expected)
@@ -72,11 +74,17 @@ def test_a_full_queue_loses_nothing_that_the_journal_has(journal, tmp_path, caps
     provider.shutdown()
     arrived = [key for each in read(file).traces for key in each.failures]
     assert 8 <= len(arrived) < FAILURES
-    found = {key: failure for each in read(file, journal=journal).traces for key, failure in each.failures.items()}
+    found = {
+        key: failure
+        for each in read(file, journal=journal).traces
+        for key, failure in each.failures.items()
+    }
     assert sorted(found) == sorted(expected)
     from_journal = [key for key, failure in found.items() if failure.placement == "journal"]
     assert sorted(from_journal + arrived) == sorted(expected)
-    assert f"{FAILURES - len(arrived)} imported, {len(arrived)} already there" in imported(capsys, journal, str(file))
+    assert f"{FAILURES - len(arrived)} imported, {len(arrived)} already there" in imported(
+        capsys, journal, str(file)
+    )
     assert sorted(key for each in read(file).traces for key in each.failures) == sorted(expected)
 
 
@@ -86,7 +94,9 @@ def test_a_collector_that_refuses_costs_no_failure(journal, capsys, caplog, stat
     caplog.set_level(logging.CRITICAL, "opentelemetry")
     provider = TracerProvider(shutdown_on_exit=False)
     with Receiver(status) as refusing:
-        processor = BatchSpanProcessor(OTLPSpanExporter(f"{refusing.endpoint}/v1/traces", timeout=1))
+        processor = BatchSpanProcessor(
+            OTLPSpanExporter(f"{refusing.endpoint}/v1/traces", timeout=1)
+        )
         provider.add_span_processor(processor)
         expected = failing(provider)
         provider.shutdown()
@@ -99,7 +109,9 @@ def test_a_collector_that_refuses_costs_no_failure(journal, capsys, caplog, stat
         imported(capsys, journal, f"{receiver.endpoint}/v1/traces")
         again = receiver.spans()[len(first) :]
     # An endpoint cannot be asked: what is sent again is the same spans.
-    assert [span.SerializeToString() for span in again] == [span.SerializeToString() for span in first]
+    assert [span.SerializeToString() for span in again] == [
+        span.SerializeToString() for span in first
+    ]
 
 
 def test_a_collector_that_is_down_costs_no_failure(journal, caplog):
@@ -108,13 +120,17 @@ def test_a_collector_that_is_down_costs_no_failure(journal, caplog):
     with Receiver() as gone:
         endpoint = gone.endpoint
     provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{endpoint}/v1/traces", timeout=1)))
+    provider.add_span_processor(
+        BatchSpanProcessor(OTLPSpanExporter(f"{endpoint}/v1/traces", timeout=1))
+    )
     expected = failing(provider)
     assert ids(journal) == expected
     provider.shutdown()
 
 
-@pytest.mark.skipif(version("opentelemetry-sdk").startswith("1.27."), reason="this SDK says that it has flushed")
+@pytest.mark.skipif(
+    version("opentelemetry-sdk").startswith("1.27."), reason="this SDK says that it has flushed"
+)
 def test_an_exporter_that_hangs_is_counted_at_the_flush(journal, tmp_path):
     """Recording goes on; a flush gives up at its limit, says so, and counts it."""
     stuck = Stuck(tmp_path / "traces.jsonl")

@@ -40,7 +40,9 @@ def test_the_start_up_file_is_one_guarded_import(wheel):
     assert line.startswith("import ")
     for environ in ({}, {"FAILGRAPH_ENABLED": ""}, {"FAILGRAPH_ENABLED": "false"}):
         script = f"{line}\nimport sys; print([n for n in sys.modules if n.startswith('failgraph')])"
-        done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True
+        )
         assert done.stdout == "[]\n"
 
 
@@ -56,10 +58,18 @@ def test_the_base_dependencies_are_the_users_four_packages(wheel):
     """Nothing else is installed without an extra; the extras are `cli`, `auto` and `demo`."""
     name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     metadata = wheel.read(name).decode()
-    required = [line.split(": ", 1)[1] for line in metadata.splitlines() if line.startswith("Requires-Dist: ")]
+    required = [
+        line.split(": ", 1)[1]
+        for line in metadata.splitlines()
+        if line.startswith("Requires-Dist: ")
+    ]
     base = {line.split("<")[0].split(">")[0] for line in required if "extra ==" not in line}
     assert base == {"opentelemetry-sdk", "opentelemetry-exporter-otlp", "pydantic", "wrapt"}
-    extras = {line.split(": ", 1)[1] for line in metadata.splitlines() if line.startswith("Provides-Extra: ")}
+    extras = {
+        line.split(": ", 1)[1]
+        for line in metadata.splitlines()
+        if line.startswith("Provides-Extra: ")
+    }
     assert extras == {"cli", "auto", "demo"}
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
@@ -68,7 +78,9 @@ def test_the_wheel_works_without_the_source(wheel, tmp_path):
     """Unpacked elsewhere, it imports and its command answers."""
     wheel.extractall(tmp_path)
     script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import failgraph; print(failgraph.__file__)"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert found.stdout.startswith(str(tmp_path))
     shown = subprocess.run(
         [sys.executable, "-m", "failgraph", "--help"],

@@ -5,16 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
+from hypothesis import (
+    HealthCheck,
+    example,
+    given,
+    settings as hypothesis_settings,
+    strategies as st,
+)
 
 from failgraph.transport.headers import ACCEPT
 from failgraph.transport.peers import asking, is_peer, is_told
 
 Setting = Callable[[str, str], None]
-LAX = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAX = hypothesis_settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
-LOOPBACK = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "0:0:0:0:0:0:0:1", "::FFFF:7F00:1"]
-PRIVATE = ["10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.9.9", "192.168.1.1", "fd00::1", "fc12:3456::1"]
+LOOPBACK = [
+    "127.0.0.1",
+    "127.8.9.10",
+    "::1",
+    "::ffff:127.0.0.1",
+    "0:0:0:0:0:0:0:1",
+    "::FFFF:7F00:1",
+]
+PRIVATE = [
+    "10.0.0.1",
+    "10.255.255.255",
+    "172.16.0.1",
+    "172.31.9.9",
+    "192.168.1.1",
+    "fd00::1",
+    "fc12:3456::1",
+]
 MAPPED = ["::ffff:10.0.0.1", "::ffff:192.168.1.1"]
 LINK_LOCAL = ["169.254.1.1", "fe80::1", "fe80::1%eth0", "FE80::1%Eth0", "fe80::1%2"]
 OURS = [*LOOPBACK, *PRIVATE, *MAPPED, *LINK_LOCAL]
@@ -108,7 +131,9 @@ def test_names_of_the_fleet_are_peers(host: str, form: Callable[[str], str]) -> 
         "xn--bcher-kva.example",
     ],
 )
-@pytest.mark.parametrize("form", [str, str.upper, lambda host: host + "."], ids=["", "upper", "dot"])
+@pytest.mark.parametrize(
+    "form", [str, str.upper, lambda host: host + "."], ids=["", "upper", "dot"]
+)
 def test_names_that_only_resemble_them_are_none(host: str, form: Callable[[str], str]) -> None:
     """A name that begins with, contains or nearly has such an ending, or an address in it, is a stranger's."""
     assert not is_peer(form(host))
@@ -261,7 +286,9 @@ def test_one_of_several_is_enough(setting: Setting, host: str, expected: bool) -
     assert is_peer(host) is expected
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1", "10.0.0.1", "model-server", "gym.internal", "a.svc"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "::1", "10.0.0.1", "model-server", "gym.internal", "a.svc"]
+)
 @pytest.mark.parametrize("peers", ["*.rollouts.example", "192.0.2.0/24", "2001:db8::/32,judge"])
 def test_the_default_no_longer_applies(setting: Setting, host: str, peers: str) -> None:
     """Who names the peers names all of them."""
@@ -291,7 +318,14 @@ def test_no_text_raises_with_patterns(setting: Setting, host: str) -> None:
 
 ASKS = (ACCEPT.encode(), b"1")
 OTHERS = [(b"host", b"judge"), (b"accept", b"*/*"), (b"user-agent", b"x")]
-FORWARDING = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"]
+FORWARDING = [
+    "Forwarded",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Real-IP",
+    "Via",
+]
 STRANGERS = [
     *PUBLIC,
     "",
@@ -308,7 +342,9 @@ STRANGERS = [
 @pytest.mark.parametrize("client", OURS)
 @pytest.mark.parametrize("name", [ACCEPT, ACCEPT.upper(), ACCEPT.title()])
 @pytest.mark.parametrize("reply", [None, "peers"])
-def test_a_near_address_that_asks_is_told(setting: Setting, client: str, name: str, reply: str | None) -> None:
+def test_a_near_address_that_asks_is_told(
+    setting: Setting, client: str, name: str, reply: str | None
+) -> None:
     """A loopback or private address without forwarding headers is, however its client writes the header's name."""
     if reply is not None:
         setting("REPLY", reply)
@@ -327,7 +363,9 @@ def test_a_stranger_that_asks_is_not(client: str | None) -> None:
 @pytest.mark.parametrize(
     "headers", [[], OTHERS, [(b"x-ng-failure", b"1"), (b"x-ng-failure-accept ", b"1"), (b"", b"1")]]
 )
-def test_who_does_not_ask_is_never_told(setting: Setting, reply: str, token: str | None, headers: list) -> None:
+def test_who_does_not_ask_is_never_told(
+    setting: Setting, reply: str, token: str | None, headers: list
+) -> None:
     """Whatever the settings are."""
     setting("REPLY", reply)
     if token is not None:
@@ -355,7 +393,9 @@ def test_who_is_forwarded_is_not_told(name: str, form: Callable[[str], str], fir
 @pytest.mark.parametrize("client", [*STRANGERS, "127.0.0.1"])
 @pytest.mark.parametrize("headers", [[ASKS], [ASKS, (b"X-Forwarded-For", b"8.8.8.8")]])
 @pytest.mark.parametrize("token", [None, "secret"])
-def test_always_and_never(setting: Setting, client: str | None, headers: list, token: str | None) -> None:
+def test_always_and_never(
+    setting: Setting, client: str | None, headers: list, token: str | None
+) -> None:
     """`always`: everybody who asks, from wherever, forwarded or not; `never`: nobody, not even with the token."""
     if token is not None:
         setting("PEER_TOKEN", token)
@@ -369,7 +409,9 @@ def test_always_and_never(setting: Setting, client: str | None, headers: list, t
 @pytest.mark.parametrize("token", ["secret", "1", "of ours", "x" * 4000])
 @pytest.mark.parametrize("client", ["127.0.0.1", "8.8.8.8", None, "testclient"])
 @pytest.mark.parametrize("forwarded", [[], [(b"x-forwarded-for", b"8.8.8.8")]])
-def test_who_has_the_token_is_told(setting: Setting, token: str, client: str | None, forwarded: list) -> None:
+def test_who_has_the_token_is_told(
+    setting: Setting, token: str, client: str | None, forwarded: list
+) -> None:
     """From whatever address, through whatever proxy, with the token in UTF-8 as the header's value."""
     setting("PEER_TOKEN", token)
     assert is_told([(ACCEPT.encode(), token.encode()), *forwarded], client)
@@ -396,7 +438,9 @@ def test_who_has_the_token_is_told(setting: Setting, token: str, client: str | N
     ],
 )
 @pytest.mark.parametrize("client", OURS[:8])
-def test_with_a_token_an_address_no_longer_suffices(setting: Setting, value: bytes, client: str) -> None:
+def test_with_a_token_an_address_no_longer_suffices(
+    setting: Setting, value: bytes, client: str
+) -> None:
     """A wrong token, half of one, one more letter, other bytes, the plain `1`: not told, however near it is."""
     assert is_told([ASKS], client)
     setting("PEER_TOKEN", "secret")
@@ -437,7 +481,9 @@ GARBAGE = st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=20)), ma
 
 @LAX
 @given(GARBAGE, st.binary(max_size=20), st.sampled_from(["127.0.0.1", "8.8.8.8", None, "\x00"]))
-def test_garbage_in_headers_is_no_error(setting: Setting, garbage: list, value: bytes, client: str | None) -> None:
+def test_garbage_in_headers_is_no_error(
+    setting: Setting, garbage: list, value: bytes, client: str | None
+) -> None:
     """Bytes of any kind, in names and values, with a token and without: they open nothing to a stranger."""
     headers = [*garbage, (ACCEPT.encode(), value)]
     setting("PEER_TOKEN", "")
@@ -449,7 +495,9 @@ def test_garbage_in_headers_is_no_error(setting: Setting, garbage: list, value: 
 # --- asking
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "model-server", "gym.internal"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "model-server", "gym.internal"]
+)
 def test_peers_are_asked(setting: Setting, host: str) -> None:
     """With `1`, or with the token where there is one."""
     assert asking(host) == "1"
@@ -457,7 +505,9 @@ def test_peers_are_asked(setting: Setting, host: str) -> None:
     assert asking(host) == "of ours"
 
 
-@pytest.mark.parametrize("host", ["example.com", "8.8.8.8", "", "gym.internal.example.com", "[2001:4860:4860::8888]"])
+@pytest.mark.parametrize(
+    "host", ["example.com", "8.8.8.8", "", "gym.internal.example.com", "[2001:4860:4860::8888]"]
+)
 def test_others_are_not_asked(setting: Setting, host: str) -> None:
     """And the token is not shown to them."""
     assert asking(host) is None
@@ -474,8 +524,12 @@ def test_who_is_asked_follows_the_setting(setting: Setting) -> None:
     assert asking("localhost") is None
 
 
-@pytest.mark.parametrize(("enabled", "value"), [("", "1"), ("true", "1"), ("false", None), ("FALSE", None)])
-def test_nobody_is_asked_when_failgraph_is_off(setting: Setting, enabled: str, value: str | None) -> None:
+@pytest.mark.parametrize(
+    ("enabled", "value"), [("", "1"), ("true", "1"), ("false", None), ("FALSE", None)]
+)
+def test_nobody_is_asked_when_failgraph_is_off(
+    setting: Setting, enabled: str, value: str | None
+) -> None:
     """`FAILGRAPH_ENABLED=false` keeps requests as they are, with a token too."""
     setting("ENABLED", enabled)
     assert asking("localhost") == value
@@ -490,7 +544,9 @@ def test_asking_does_not_depend_on_telling(setting: Setting, reply: str) -> None
     assert asking("localhost") == "1"
 
 
-@pytest.mark.parametrize("token", ["a\nb", "a\r\nX-Other: 1", "a\x7fb", "鍵", "t\udcffken"], ids=ascii)
+@pytest.mark.parametrize(
+    "token", ["a\nb", "a\r\nX-Other: 1", "a\x7fb", "鍵", "t\udcffken"], ids=ascii
+)
 def test_what_asks_can_stand_in_a_header(setting: Setting, token: str) -> None:
     """The value of the asking header is one that every client can send: printable, and no more than latin-1."""
     setting("PEER_TOKEN", token)

@@ -55,7 +55,9 @@ with tracer.start_as_current_span("last"), hop():
 
 
 def run(mode: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", PROGRAM, mode], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, mode], capture_output=True, text=True, timeout=60
+    )
 
 
 def test_stdout_exceptions_and_exit_code_are_the_same_to_the_byte():
@@ -66,7 +68,9 @@ def test_stdout_exceptions_and_exit_code_are_the_same_to_the_byte():
     assert "weird" in with_it.stdout
     added = [line for line in with_it.stderr.splitlines() if line.startswith("failgraph:")]
     assert len(added) == len(set(added)) > 0
-    rest = "\n".join(line for line in with_it.stderr.splitlines() if not line.startswith("failgraph:"))
+    rest = "\n".join(
+        line for line in with_it.stderr.splitlines() if not line.startswith("failgraph:")
+    )
     assert rest == without.stderr.rstrip("\n")
 
 
@@ -109,6 +113,8 @@ print(failgraph.stats())
 
 def test_it_works_where_only_the_api_is_installed():
     """With a provider that is not the SDK's, `record` and `hop` write through the API."""
-    found = subprocess.run([sys.executable, "-c", API_ONLY], capture_output=True, text=True, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", API_ONLY], capture_output=True, text=True, timeout=60
+    )
     assert found.stderr == ""
     assert found.stdout.strip() == "{'nowhere': 1, 'recorded_span': 1}"

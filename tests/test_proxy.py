@@ -17,13 +17,16 @@ from failgraph import NgFailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode
 
-fastapi = pytest.importorskip("fastapi", reason="the server behind the proxy is FastAPI's, which this set lacks")
+fastapi = pytest.importorskip(
+    "fastapi", reason="the server behind the proxy is FastAPI's, which this set lacks"
+)
 uvicorn = pytest.importorskip("uvicorn", reason="this set has no server")
 
 httpx = pytest.importorskip("httpx", reason="this set has no httpx")
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 pytestmark = pytest.mark.skipif(
-    NGINX is None and not os.environ.get("CI"), reason="nginx is not installed here: apt-get install nginx-light"
+    NGINX is None and not os.environ.get("CI"),
+    reason="nginx is not installed here: apt-get install nginx-light",
 )
 
 CONFIG = """
@@ -54,7 +57,9 @@ def server():
     async def route(failures: int, text: int, head: int):
         cause = None
         for number in range(failures):
-            made = NgFailureEvent("verifier_error", f"{number} " + os.urandom(text // 2).hex(), boundary="agent")
+            made = NgFailureEvent(
+                "verifier_error", f"{number} " + os.urandom(text // 2).hex(), boundary="agent"
+            )
             made.__cause__, cause = cause, made
         if cause is not None and not head:
             raise cause
@@ -78,7 +83,9 @@ def proxies(server, tmp_path_factory):
     port, naming = free_port(), free_port()
     (folder / "nginx.conf").write_text(CONFIG.format(port=port, naming=naming, behind=server))
     process = subprocess.Popen(
-        [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.PIPE, text=True
+        [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")],
+        stderr=subprocess.PIPE,
+        text=True,
     )
     until = time.monotonic() + 10
     while time.monotonic() < until:

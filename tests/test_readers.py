@@ -113,8 +113,15 @@ def test_what_the_sdk_writes_is_read(
     provider = make_provider()
     provider.add_span_processor(SimpleSpanProcessor(module.FileSpanExporter(tmp_path / "f")))
     tracer = provider.get_tracer("test")
-    root = event("root", boundary="sandbox", kind="provider_oom_killed", details={"exit_code": 2**70, "provider": ""})
-    effect = event("effect", cause_id="root", failure_reason="€" * 1500 + "\x00\x1b😀", http_status=502)
+    root = event(
+        "root",
+        boundary="sandbox",
+        kind="provider_oom_killed",
+        details={"exit_code": 2**70, "provider": ""},
+    )
+    effect = event(
+        "effect", cause_id="root", failure_reason="€" * 1500 + "\x00\x1b😀", http_status=502
+    )
     with tracer.start_as_current_span("rollout"), failgraph.hop():
         failgraph.record(root)
         with tracer.start_as_current_span("inner"):
@@ -137,7 +144,11 @@ def test_what_the_sdk_writes_is_read(
 
 def test_broken_lines_are_named_and_the_rest_is_read(file: Callable[..., Path]) -> None:
     """A broken line is a bad_line with its number; the others are read."""
-    reading = read(file(process(failing()), b'{"token": "hunter2', process(span(2, 1)), b"\xff\xfe", b"not json"))
+    reading = read(
+        file(
+            process(failing()), b'{"token": "hunter2', process(span(2, 1)), b"\xff\xfe", b"not json"
+        )
+    )
     assert list(reading.traces[0].report.events) == ["e1"]
     assert kinds(reading.losses) == ["bad_line"] * 3
     for number, loss in zip((2, 4, 5), reading.losses, strict=True):
@@ -154,7 +165,14 @@ def test_many_broken_lines_are_counted(file: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize(
     "ids",
-    [{"traceId": None}, {"traceId": "0" * 32}, {"traceId": "xyz"}, {"spanId": ""}, {"spanId": "0" * 16}, {"spanId": 7}],
+    [
+        {"traceId": None},
+        {"traceId": "0" * 32},
+        {"traceId": "xyz"},
+        {"spanId": ""},
+        {"spanId": "0" * 16},
+        {"spanId": 7},
+    ],
 )
 def test_a_span_without_an_id_is_a_bad_line(ids: dict[str, Any], file: Callable[..., Path]) -> None:
     """A span without a usable id is named with its line, and the rest is read."""
@@ -177,7 +195,9 @@ def test_a_span_without_an_id_is_a_bad_line(ids: dict[str, Any], file: Callable[
         (json.dumps(process()).encode(), "1 JSON document"),
     ],
 )
-def test_a_file_without_a_trace_says_what_it_holds(content: bytes, said: str, tmp_path: Path) -> None:
+def test_a_file_without_a_trace_says_what_it_holds(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
     """A file that holds no trace is a SourceError that names the file and what was found instead."""
     path = tmp_path / "f"
     path.write_bytes(content)
@@ -190,7 +210,10 @@ def test_a_file_without_a_trace_says_what_it_holds(content: bytes, said: str, tm
 
 def test_a_source_that_cannot_be_opened_is_a_source_error(tmp_path: Path) -> None:
     """A missing file and a directory are SourceErrors that say why."""
-    for path, why in ((tmp_path / "missing", os.strerror(2)), (tmp_path, "a directory without .jsonl files")):
+    for path, why in (
+        (tmp_path / "missing", os.strerror(2)),
+        (tmp_path, "a directory without .jsonl files"),
+    ):
         with pytest.raises(SourceError, match=why):
             read(path)
 
@@ -210,14 +233,21 @@ def test_a_pipe_is_read_or_refused_with_a_reason(tmp_path: Path) -> None:
 
 def test_traces_without_failures_are_counted(file: Callable[..., Path]) -> None:
     """No failures in N traces is no error, and N is exact."""
-    reading = read(file(*(process(span(1, trace=f"{number:032x}"), span(2, 1)) for number in range(1, 13))))
+    reading = read(
+        file(*(process(span(1, trace=f"{number:032x}"), span(2, 1)) for number in range(1, 13)))
+    )
     assert (reading.traces, reading.trace_count, reading.losses) == ([], 13, ())
     assert read(file(process(span(1)), process(failing(trace=OTHER_TRACE)))).trace_count == 2
 
 
 def test_the_same_span_twice_is_one_span(one: Callable[..., Trace]) -> None:
     """A repeated span doubles nothing and is no duplicate; of two states the ended one is taken."""
-    trace = one(process(failing(end=None)), process(failing()), process(failing(end=None)), process(failing()))
+    trace = one(
+        process(failing(end=None)),
+        process(failing()),
+        process(failing(end=None)),
+        process(failing()),
+    )
     assert list(trace.report.events) == ["e1"]
     assert trace.losses == ()
     assert trace.duration_nano == SECOND
@@ -225,7 +255,9 @@ def test_the_same_span_twice_is_one_span(one: Callable[..., Trace]) -> None:
 
 def test_a_failure_is_kept_once(one: Callable[..., Trace]) -> None:
     """Of the events only those are kept that say where a cause elsewhere is; what many failures say is one text."""
-    named = raw_event({**encode_event(event("a", cause_id="x")), PREFIX + "cause.trace_id": OTHER_TRACE})
+    named = raw_event(
+        {**encode_event(event("a", cause_id="x")), PREFIX + "cause.trace_id": OTHER_TRACE}
+    )
     trace = one(process(span(1, None, named, seen(event("b")), seen(event("c")))))
     (kept,) = trace.failures["a"].span.events
     assert kept.attributes[PREFIX + "id"] == "a"
@@ -244,7 +276,11 @@ def test_traces_are_ordered_by_start(file: Callable[..., Path]) -> None:
 
 def test_ids_are_lower_case(one: Callable[..., Trace]) -> None:
     """Ids in upper-case hex name the same spans."""
-    child = {**span(0xBC, 0xAB, seen(event("e1"))), "traceId": TRACE.upper(), "parentSpanId": f"{0xAB:016X}"}
+    child = {
+        **span(0xBC, 0xAB, seen(event("e1"))),
+        "traceId": TRACE.upper(),
+        "parentSpanId": f"{0xAB:016X}",
+    }
     trace = one(process(span(0xAB), child))
     assert trace.trace_id == TRACE
     assert trace.losses == ()
@@ -253,10 +289,17 @@ def test_ids_are_lower_case(one: Callable[..., Trace]) -> None:
 def test_secrets_are_not_kept(file: Callable[..., Path]) -> None:
     """Attributes that failgraph does not need, of resource, span and foreign events, are nowhere in the result."""
     secret = "hunter2"
-    kept = failing(attributes={"http.request.header.authorization": secret, "nemo.gym.rollout.id": "r1"})
-    kept["events"] += [raw_event({"exception.message": secret}, name="exception"), raw_event({"other": secret}, 1)]
+    kept = failing(
+        attributes={"http.request.header.authorization": secret, "nemo.gym.rollout.id": "r1"}
+    )
+    kept["events"] += [
+        raw_event({"exception.message": secret}, name="exception"),
+        raw_event({"other": secret}, 1),
+    ]
     kept["status"] = {"message": secret}
-    path = file(process(kept, token=secret, **{"service.instance.id": secret}), f'"{secret}'.encode())
+    path = file(
+        process(kept, token=secret, **{"service.instance.id": secret}), f'"{secret}'.encode()
+    )
     assert secret not in repr(read(path))
     assert secret not in repr(list(spans(path)))
     assert "gym" in repr(list(spans(path)))
@@ -268,13 +311,36 @@ def test_secrets_are_not_kept(file: Callable[..., Path]) -> None:
     [
         {"resourceSpans": [None, 5, {"scopeSpans": [None, {"spans": [None, [], "x"]}]}]},
         {"resourceSpans": {"a": 1}},
-        process({**span(9), "kind": "SERVER", "startTimeUnixNano": {}, "events": [5, {"name": None}], "name": 3}),
-        process({**span(9), "attributes": [{"key": 5}, {"key": PREFIX + "report.ids", "value": {"arrayValue": 4}}]}),
+        process(
+            {
+                **span(9),
+                "kind": "SERVER",
+                "startTimeUnixNano": {},
+                "events": [5, {"name": None}],
+                "name": 3,
+            }
+        ),
+        process(
+            {
+                **span(9),
+                "attributes": [
+                    {"key": 5},
+                    {"key": PREFIX + "report.ids", "value": {"arrayValue": 4}},
+                ],
+            }
+        ),
         process({**span(9), "startTimeUnixNano": "--5"}),
         process({**span(9), "startTimeUnixNano": "-" * 20, "endTimeUnixNano": 1e400, "kind": 99}),
         process({**span(9), "events": [raw_event({PREFIX + "id": "e9"}), raw_event({})]}),
         process({**span(9), "attributes": {"a": "b"}, "droppedEventsCount": "many", "flags": -1}),
-        process({**span(9), "attributes": pairs({PREFIX + "schema_version": 1, PREFIX + "report.id": "i" * 129})}),
+        process(
+            {
+                **span(9),
+                "attributes": pairs(
+                    {PREFIX + "schema_version": 1, PREFIX + "report.id": "i" * 129}
+                ),
+            }
+        ),
     ],
 )
 def test_junk_is_read_without_an_exception(junk: object, file: Callable[..., Path]) -> None:
@@ -332,11 +398,15 @@ def test_integers_may_be_numbers(one: Callable[..., Trace]) -> None:
         ({"kind": INTERNAL, "attributes": {PREFIX + "schema_version": 1}}, True),
     ],
 )
-def test_which_spans_are_hops(inner: dict[str, Any], is_hop: bool, one: Callable[..., Trace]) -> None:
+def test_which_spans_are_hops(
+    inner: dict[str, Any], is_hop: bool, one: Callable[..., Trace]
+) -> None:
     """SERVER and CONSUMER spans and those with schema_version are hops; a failure belongs to the nearest above it."""
     trace = one(process(span(1), span(2, 1, **inner), span(3, 2, seen(event("e1")))))
     assert hop(trace, 2 if is_hop else 1).failures == ["e1"]
-    assert [each.span.span_id for each in trace.hops if each.failures] == [f"{2 if is_hop else 1:016x}"]
+    assert [each.span.span_id for each in trace.hops if each.failures] == [
+        f"{2 if is_hop else 1:016x}"
+    ]
 
 
 def test_where_a_process_begins_there_is_a_hop(one: Callable[..., Trace]) -> None:
@@ -378,10 +448,19 @@ def test_a_failure_span_is_not_the_root(one: Callable[..., Trace]) -> None:
 
 def test_a_hop_s_report_is_what_it_wrote(one: Callable[..., Trace]) -> None:
     """A hop's report holds the ids that it wrote down; a cause outside them is cleared in it and kept in the trace."""
-    inner = span(2, 1, seen(event("a")), seen(event("b", cause_id="a")), kind=SERVER, attributes=reported("b", own="b"))
+    inner = span(
+        2,
+        1,
+        seen(event("a")),
+        seen(event("b", cause_id="a")),
+        kind=SERVER,
+        attributes=reported("b", own="b"),
+    )
     trace = one(process(span(1, attributes=reported("b", "a")), inner))
     assert hop(trace, 2).report == FailureReport(events={"b": event("b")}, failure_id="b")
-    assert hop(trace, 1).report == FailureReport(events={"a": event("a"), "b": event("b", cause_id="a")})
+    assert hop(trace, 1).report == FailureReport(
+        events={"a": event("a"), "b": event("b", cause_id="a")}
+    )
     assert trace.report.events["b"].cause_id == "a"
     assert trace.report.failure_id is None
     assert trace.losses == ()
@@ -410,7 +489,14 @@ def test_why_a_failure_is_unreported(
         process(
             span(1, None, seen(event("own"), 2), attributes=reported("own", own="own")),
             span(2, 1, kind=SERVER, attributes=middle),
-            span(3, 2, seen(event("e1"), 5, **happened), seen(event("x"), 6), kind=SERVER, attributes=inner),
+            span(
+                3,
+                2,
+                seen(event("e1"), 5, **happened),
+                seen(event("x"), 6),
+                kind=SERVER,
+                attributes=inner,
+            ),
         )
     )
     assert hop(trace, 1).unreported["e1"] == reason
@@ -444,12 +530,20 @@ def test_a_failure_that_a_backend_lost_is_no_cut(one: Callable[..., Trace]) -> N
 def test_a_reported_failure_is_not_unreported(one: Callable[..., Trace]) -> None:
     """What every hop above reports is unreported nowhere."""
     trace = one(
-        process(span(1, attributes=reported("e1")), span(2, 1, seen(event("e1")), attributes=reported("e1", own="e1")))
+        process(
+            span(1, attributes=reported("e1")),
+            span(2, 1, seen(event("e1")), attributes=reported("e1", own="e1")),
+        )
     )
     assert [each.unreported for each in trace.hops] == [{}, {}]
 
 
-CHAIN = [seen(event("a"), 1), seen(event("b", cause_id="a"), 2), seen(event("r"), 3), seen(event("c", cause_id="b"), 4)]
+CHAIN = [
+    seen(event("a"), 1),
+    seen(event("b", cause_id="a"), 2),
+    seen(event("r"), 3),
+    seen(event("c", cause_id="b"), 4),
+]
 
 
 @pytest.mark.parametrize(
@@ -476,7 +570,9 @@ def test_what_is_recovered(
     ("own", "root"),
     [("c", "a"), ("b", "a"), ("r", "r"), (None, "a")],
 )
-def test_the_root_cause_ends_the_own_chain(own: str | None, root: str, one: Callable[..., Trace]) -> None:
+def test_the_root_cause_ends_the_own_chain(
+    own: str | None, root: str, one: Callable[..., Trace]
+) -> None:
     """Root cause is the last event of the own failure's chain, else the earliest event without a cause."""
     trace = one(process(span(1, None, *CHAIN, attributes=reported("a", "b", "c", "r", own=own))))
     assert trace.report.failure_id == own
@@ -505,7 +601,9 @@ def test_the_own_failure_is_that_of_the_root(one: Callable[..., Trace]) -> None:
     """failure_id is report.id of the root hop, and null where that span is missing."""
     inner = span(2, 1, seen(event("e1")), kind=SERVER, attributes=reported("e1", own="e1"))
     assert one(process(inner, span(1, attributes=reported("e1")))).report.failure_id is None
-    assert one(process(inner, span(1, attributes=reported("e1", own="e1")))).report.failure_id == "e1"
+    assert (
+        one(process(inner, span(1, attributes=reported("e1", own="e1")))).report.failure_id == "e1"
+    )
     alone = one(process(inner))
     assert alone.report.failure_id is None
     assert alone.recovered is None
@@ -517,7 +615,9 @@ def test_the_own_failure_is_that_of_the_root(one: Callable[..., Trace]) -> None:
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_observers_copy_wins(swap: bool, one: Callable[..., Trace]) -> None:
     """Of copies of an id the observer's own is shown, and where it was observed."""
-    copy = process(span(1, None, seen(event("e1", failure_reason="a much longer text"), 9, remote=True)))
+    copy = process(
+        span(1, None, seen(event("e1", failure_reason="a much longer text"), 9, remote=True))
+    )
     own = process(span(2, 1, seen(event("e1", failure_reason="own"), 3)), service="observer")
     trace = one(*([own, copy] if swap else [copy, own]))
     assert trace.report.events["e1"].failure_reason == "own"
@@ -598,7 +698,9 @@ def test_a_cause_that_the_source_does_not_hold_is_named(one: Callable[..., Trace
         (process(failing(attributes=reported("e1", own="gone"))), "event_missing", True),
     ],
 )
-def test_what_was_lost_is_named(document: dict[str, Any], loss: str, omitted: bool, one: Callable[..., Trace]) -> None:
+def test_what_was_lost_is_named(
+    document: dict[str, Any], loss: str, omitted: bool, one: Callable[..., Trace]
+) -> None:
     """A missing parent, an unended span, dropped events and ids that are not there are each one loss.
 
     The trace's report is `omitted` when a written id was not found or something was dropped.
@@ -621,7 +723,9 @@ def test_a_lost_event_that_a_limit_took_is_named(one: Callable[..., Trace]) -> N
 
 def test_an_event_without_an_id_is_a_loss_of_its_trace(one: Callable[..., Trace]) -> None:
     """A failure that cannot be counted is named, the trace is listed all the same, and its report is not whole."""
-    attributes = {key: value for key, value in encode_event(event("e1")).items() if key != PREFIX + "id"}
+    attributes = {
+        key: value for key, value in encode_event(event("e1")).items() if key != PREFIX + "id"
+    }
     trace = one(process(span(1, None, raw_event(attributes))))
     assert trace.report == FailureReport(omitted=True)
     assert trace.root_cause is None
@@ -630,7 +734,11 @@ def test_an_event_without_an_id_is_a_loss_of_its_trace(one: Callable[..., Trace]
 
 def test_parents_in_a_ring_end(one: Callable[..., Trace]) -> None:
     """Spans that are each other's parents are read; their failures are in the report."""
-    trace = one(process(span(1, 2, seen(event("e1"))), span(2, 1), span(3, 3, seen(event("e2")), kind=SERVER)))
+    trace = one(
+        process(
+            span(1, 2, seen(event("e1"))), span(2, 1), span(3, 3, seen(event("e2")), kind=SERVER)
+        )
+    )
     assert set(trace.report.events) == {"e1", "e2"}
     assert trace.report.failure_id is None
     show_row(trace)
@@ -657,7 +765,15 @@ def test_a_chain_of_5000_causes_is_read(one: Callable[..., Trace]) -> None:
 
 # --- the rows
 
-HEAD = {"trace_id", "start_unix_nano", "duration_nano", "service", "rollout_id", "root_cause", "failure_id"} | {
+HEAD = {
+    "trace_id",
+    "start_unix_nano",
+    "duration_nano",
+    "service",
+    "rollout_id",
+    "root_cause",
+    "failure_id",
+} | {
     "count",
     "recovered",
 }
@@ -668,7 +784,16 @@ def test_rows_have_exactly_the_keys_of_the_design(one: Callable[..., Trace]) -> 
     trace = one(
         process(
             span(1, None, name="rollout", end=100, attributes=reported("a", "b", own="b")),
-            span(2, 1, *CHAIN[:2], name="run", kind=SERVER, start=10, end=40, attributes=reported("b")),
+            span(
+                2,
+                1,
+                *CHAIN[:2],
+                name="run",
+                kind=SERVER,
+                start=10,
+                end=40,
+                attributes=reported("b"),
+            ),
         )
     )
     head = {
@@ -684,7 +809,11 @@ def test_rows_have_exactly_the_keys_of_the_design(one: Callable[..., Trace]) -> 
         "losses": [],
     }
     fields = {"failure_kind": "judge_failed", "boundary": "agent", "failure_reason": ""}
-    whole = {"events": {"a": fields, "b": {**fields, "cause_id": "a"}}, "failure_id": "b", "omitted": False}
+    whole = {
+        "events": {"a": fields, "b": {**fields, "cause_id": "a"}},
+        "failure_id": "b",
+        "omitted": False,
+    }
     place = {"trace_id": TRACE, "span_id": f"{2:016x}", "service": "gym", "placement": "span"}
     assert list_row(trace) == head
     assert show_row(trace) == {
@@ -719,7 +848,9 @@ def test_rows_have_exactly_the_keys_of_the_design(one: Callable[..., Trace]) -> 
 
 def test_what_is_unknown_is_null(one: Callable[..., Trace]) -> None:
     """Unknown values are null and no key is absent."""
-    attributes = {key: value for key, value in encode_event(event("e1")).items() if key != PREFIX + "id"}
+    attributes = {
+        key: value for key, value in encode_event(event("e1")).items() if key != PREFIX + "id"
+    }
     row = show_row(one(process(span(1, 9, raw_event(attributes), end=None))))
     assert set(row) == {*HEAD, "report", "hops", "failures", "losses"}
     assert [row[key] for key in ("root_cause", "failure_id", "recovered")] == [None] * 3
@@ -740,7 +871,9 @@ def test_what_is_unknown_is_null(one: Callable[..., Trace]) -> None:
     ]
 
 
-def test_what_an_unfinished_root_met_is_not_known_to_be_recovered(one: Callable[..., Trace]) -> None:
+def test_what_an_unfinished_root_met_is_not_known_to_be_recovered(
+    one: Callable[..., Trace],
+) -> None:
     """A root hop that was cancelled reports its failures, and recovered is unknown; finished, they are recovered."""
     finished = reported("a")
     unfinished = {**finished, PREFIX + "report.unfinished": True}
@@ -749,7 +882,9 @@ def test_what_an_unfinished_root_met_is_not_known_to_be_recovered(one: Callable[
     assert one(process(span(1, None, seen_it, attributes=unfinished))).recovered is None
 
 
-def test_what_an_unfinished_attempt_met_is_not_recovered_by_its_job(one: Callable[..., Trace]) -> None:
+def test_what_an_unfinished_attempt_met_is_not_recovered_by_its_job(
+    one: Callable[..., Trace],
+) -> None:
     """In a job's trace only the failures of attempts that came to a result can be recovered."""
     attempts = (
         span(2, 1, seen(event("a"), 5), name="nemo.gym.rollout_attempt", attributes=reported("a")),

@@ -12,7 +12,9 @@ import pytest
 from gym_rows import FAILING, lines, scored
 from readme_tables import README, with_tables
 
-pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="the README's first block writes OTLP JSON")
+pytest.importorskip(
+    "opentelemetry.exporter.otlp.json.file", reason="the README's first block writes OTLP JSON"
+)
 
 
 def blocks(language: str) -> list[str]:
@@ -34,8 +36,12 @@ def test_the_tables_are_those_of_the_code():
 def test_the_code_blocks_and_commands_run(tmp_path):
     """The Python blocks run one after the other in a fresh process; the commands then read what they wrote."""
     tests, code = split(blocks("python"))
-    (tmp_path / "test_yours.py").write_text(f"import failgraph\nfrom failgraph import NgFailureEvent\n\n\n{tests}")
-    yours = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True)
+    (tmp_path / "test_yours.py").write_text(
+        f"import failgraph\nfrom failgraph import NgFailureEvent\n\n\n{tests}"
+    )
+    yours = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert "1 passed" in yours.stdout, yours.stdout
     ran = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", code],
@@ -47,10 +53,17 @@ def test_the_code_blocks_and_commands_run(tmp_path):
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("span\n")
     assert "model transport_timeout exception_type='TimeoutError'" in ran.stdout
-    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("failgraph ")]
+    commands = [
+        line
+        for block in blocks("sh")
+        for line in block.splitlines()
+        if line.startswith("failgraph ")
+    ]
     running, *reading = commands
     assert running == "failgraph run -- python server.py"
-    (tmp_path / "server.py").write_text("import os; print('enabled', os.environ['FAILGRAPH_ENABLED'])\n")
+    (tmp_path / "server.py").write_text(
+        "import os; print('enabled', os.environ['FAILGRAPH_ENABLED'])\n"
+    )
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", "")))
     shown = subprocess.run(
         [sys.executable, "-m", *running.split()],
@@ -74,7 +87,10 @@ def test_the_code_blocks_and_commands_run(tmp_path):
     assert " 0 imported, " in shown.stdout  # nothing was lost
     (tmp_path / "rollouts.jsonl").write_bytes(lines(scored(1)))
     (tmp_path / "rollouts_failures.jsonl").write_bytes(lines(*(case.row for case in FAILING[:3])))
-    results = ["agent_run_error", "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed\n"]
+    results = [
+        "agent_run_error",
+        "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed\n",
+    ]
     *offline, online = saved
     assert online.endswith("--to http://localhost:4317")
     for command, says in zip(offline, results, strict=True):

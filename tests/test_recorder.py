@@ -24,7 +24,9 @@ from failgraph.recording import index
 from failgraph.recording.recorder import recorder
 
 
-def failure(kind: str = "transport_timeout", boundary: str = "model", **fields: object) -> NgFailureEvent:
+def failure(
+    kind: str = "transport_timeout", boundary: str = "model", **fields: object
+) -> NgFailureEvent:
     return NgFailureEvent(kind, boundary=boundary, **fields)
 
 
@@ -37,7 +39,9 @@ def spans_by_name(exporter: InMemorySpanExporter) -> dict[str, object]:
 
 
 def all_ids(exporter: InMemorySpanExporter) -> list[str]:
-    return [event[semconv.ID] for span in exporter.get_finished_spans() for event in events_of(span)]
+    return [
+        event[semconv.ID] for span in exporter.get_finished_spans() for event in events_of(span)
+    ]
 
 
 def test_a_failure_lands_on_the_live_span_with_the_time_of_its_birth(tracer, exporter):
@@ -107,7 +111,9 @@ def test_an_evicted_entry_does_not_write_twice(tracer, exporter, monkeypatch):
     with tracer.start_as_current_span("one"):
         error = failure()
         failgraph.record(error)
-        with tracer.start_as_current_span("other", context=trace.set_span_in_context(trace.INVALID_SPAN)):
+        with tracer.start_as_current_span(
+            "other", context=trace.set_span_in_context(trace.INVALID_SPAN)
+        ):
             failgraph.record(failure("other"))
         assert failgraph.record(error).placement == "duplicate"
     assert all_ids(exporter).count(error.event_id) == 1
@@ -153,7 +159,10 @@ def test_its_own_span_ended_although_another_of_the_trace_runs(tracer, exporter)
             error = failure()
         assert failgraph.record(error).placement == "failure_span"
     assert not outer.events
-    assert spans_by_name(exporter)[semconv.EVENT_NAME].parent.span_id == inner.get_span_context().span_id
+    assert (
+        spans_by_name(exporter)[semconv.EVENT_NAME].parent.span_id
+        == inner.get_span_context().span_id
+    )
 
 
 def test_made_in_a_request_and_recorded_on_another_thread(tracer, exporter):
@@ -239,9 +248,21 @@ def test_enabled_false_does_nothing(tracer, exporter, setting):
     ("error", "hints", "expected"),
     [
         (TimeoutError("slow"), {"boundary": "sandbox"}, ("sandbox", "transport_timeout", "slow")),
-        (ValueError("bad"), {"boundary": "agent", "kind": "agent_run_error"}, ("agent", "agent_run_error", "bad")),
-        (ValueError("bad"), {"boundary": "agent", "kind": "x_y", "reason": "why"}, ("agent", "x_y", "why")),
-        (failure(failure_reason="own"), {"boundary": "agent", "kind": "x_y"}, ("model", "transport_timeout", "own")),
+        (
+            ValueError("bad"),
+            {"boundary": "agent", "kind": "agent_run_error"},
+            ("agent", "agent_run_error", "bad"),
+        ),
+        (
+            ValueError("bad"),
+            {"boundary": "agent", "kind": "x_y", "reason": "why"},
+            ("agent", "x_y", "why"),
+        ),
+        (
+            failure(failure_reason="own"),
+            {"boundary": "agent", "kind": "x_y"},
+            ("model", "transport_timeout", "own"),
+        ),
         (NgFailureEvent("x_y"), {"boundary": "agent", "reason": "why"}, ("agent", "x_y", "why")),
     ],
 )
@@ -288,7 +309,9 @@ def test_a_recorded_foreign_exception_pickles_without_failgraph():
     error = ValueError("bad")
     failgraph.record(error, boundary="agent", kind="x_y")
     script = "import pickle, sys; sys.modules['failgraph'] = None; print(repr(pickle.loads(sys.stdin.buffer.read())))"
-    found = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(error), capture_output=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", script], input=pickle.dumps(error), capture_output=True, check=True
+    )
     assert found.stdout.decode().strip() == "ValueError('bad')"
 
 
@@ -306,7 +329,10 @@ def test_the_members_of_a_group_are_recorded(tracer, exporter):
     with tracer.start_as_current_span("work"):
         recorded = failgraph.record(Group(first, Group(second)), boundary="agent", kind="x_y")
     assert recorded.event_id == first.event_id
-    assert [event[semconv.KIND] for event in events_of(spans_by_name(exporter)["work"])] == ["a_first", "x_y"]
+    assert [event[semconv.KIND] for event in events_of(spans_by_name(exporter)["work"])] == [
+        "a_first",
+        "x_y",
+    ]
 
 
 def test_a_copy_from_elsewhere_is_marked_remote(tracer, exporter):
@@ -328,7 +354,9 @@ def test_what_was_observed_here_is_no_copy_when_it_comes_back(tracer, exporter):
     with tracer.start_as_current_span("work"):
         error = failure()
         failgraph.record(error)
-        assert failgraph.record(NgFailureEvent.from_record(error.to_record())).placement == "duplicate"
+        assert (
+            failgraph.record(NgFailureEvent.from_record(error.to_record())).placement == "duplicate"
+        )
     assert len(all_ids(exporter)) == 1
 
 
@@ -342,7 +370,9 @@ def test_unpickled_it_has_no_place_but_the_time_of_now(tracer, exporter):
         assert failgraph.record(back) == (error.event_id, "span", here.get_span_context())
 
 
-def test_deferred_takes_no_lock_and_is_written_at_the_flush_of_the_provider(make_provider, exporter):
+def test_deferred_takes_no_lock_and_is_written_at_the_flush_of_the_provider(
+    make_provider, exporter
+):
     """`deferred` only queues; the processor's flush writes it, with its own time and on its own span."""
     provider = make_provider()
     with provider.get_tracer("test").start_as_current_span("work") as span:
@@ -350,7 +380,9 @@ def test_deferred_takes_no_lock_and_is_written_at_the_flush_of_the_provider(make
             recorded: list[failgraph.Recorded] = []
             error = failure()
             context = contextvars.copy_context()
-            work = threading.Thread(target=lambda: recorded.append(context.run(failgraph.record, error, deferred=True)))
+            work = threading.Thread(
+                target=lambda: recorded.append(context.run(failgraph.record, error, deferred=True))
+            )
             work.start()
             work.join(5)
         assert recorded == [(error.event_id, "deferred", None)]
@@ -476,7 +508,10 @@ def test_an_error_inside_failgraph_is_swallowed_logged_once_and_counted(exporter
 
 def test_an_unknown_kind_is_kept_and_flagged_once(tracer, caplog):
     """A kind of neither pattern is written as it is, with `error.type` `_OTHER`, and one log line a kind."""
-    with tracer.start_as_current_span("work") as span, caplog.at_level(logging.WARNING, "failgraph"):
+    with (
+        tracer.start_as_current_span("work") as span,
+        caplog.at_level(logging.WARNING, "failgraph"),
+    ):
         failgraph.record(failure("Not A Name"))
         failgraph.record(failure("Not A Name"))
     assert events_of(span)[0][semconv.KIND] == "Not A Name"
@@ -532,7 +567,9 @@ def test_a_stand_in_for_gyms_own_exception_class_is_a_failure_too(tracer):
         boundary = "resources_server"
 
         def to_record(self) -> FailureEvent:
-            return FailureEvent(event_id=self.event_id, failure_kind=self.failure_kind, boundary=self.boundary)
+            return FailureEvent(
+                event_id=self.event_id, failure_kind=self.failure_kind, boundary=self.boundary
+            )
 
     GymsNgFailureEvent.__name__ = "NgFailureEvent"
     error = GymsNgFailureEvent()

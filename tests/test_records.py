@@ -113,7 +113,9 @@ DETAILS = {
         provider_status_reason=maybe(texts(2000)),
     ),
     "model": st.builds(
-        ModelFailureDetails, provider_request_id=maybe(texts(256)), request_upload_complete=maybe(st.booleans())
+        ModelFailureDetails,
+        provider_request_id=maybe(texts(256)),
+        request_upload_complete=maybe(st.booleans()),
     ),
 }
 
@@ -135,7 +137,14 @@ def events(draw: st.DrawFn, event_id: str = "e", cause_id: str | None = None) ->
         operation_id=draw(maybe(texts(128))),
         attempt_id=draw(maybe(texts(128))),
         foreign_error=draw(
-            maybe(st.builds(SdkErrorDetails, exception_type=texts(256, 1), message=texts(2000), http_status=STATUS))
+            maybe(
+                st.builds(
+                    SdkErrorDetails,
+                    exception_type=texts(256, 1),
+                    message=texts(2000),
+                    http_status=STATUS,
+                )
+            )
         ),
         details=draw(maybe(DETAILS[boundary.value])) if boundary.value in DETAILS else None,
     )
@@ -146,7 +155,8 @@ def reports(draw: st.DrawFn) -> FailureReport:
     """Any valid report over a small set of ids, so that two of them often share some."""
     ids = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     made = [
-        draw(events(id_, draw(st.none() | st.sampled_from(ids[:at])) if at else None)) for at, id_ in enumerate(ids)
+        draw(events(id_, draw(st.none() | st.sampled_from(ids[:at])) if at else None))
+        for at, id_ in enumerate(ids)
     ]
     return report(
         *made,
@@ -277,7 +287,9 @@ def test_there_are_five_stages():
             model(**needed, stage="teardown")
 
 
-@pytest.mark.parametrize("kind", ["agent_timeout", "my_server:odd", "Anything At All", "a" * 5000, "trailing\n"])
+@pytest.mark.parametrize(
+    "kind", ["agent_timeout", "my_server:odd", "Anything At All", "a" * 5000, "trailing\n"]
+)
 def test_any_kind_that_is_not_empty_is_kept(kind):
     """Any non-empty kind is kept as it is, on an event and on an episode failure; an empty one is refused."""
     assert event(failure_kind=kind).failure_kind == kind
@@ -303,11 +315,19 @@ def test_details_are_a_union_of_two_models():
     ("boundary", "given", "expected"),
     [
         ("sandbox", {"exit_code": -9}, SandboxFailureDetails(exit_code=-9)),
-        ("model", {"request_upload_complete": False}, ModelFailureDetails(request_upload_complete=False)),
+        (
+            "model",
+            {"request_upload_complete": False},
+            ModelFailureDetails(request_upload_complete=False),
+        ),
         ("sandbox", {}, SandboxFailureDetails()),
         ("model", {}, ModelFailureDetails()),
         ("sandbox", SandboxFailureDetails(provider="p"), SandboxFailureDetails(provider="p")),
-        ("model", ModelFailureDetails(provider_request_id="r"), ModelFailureDetails(provider_request_id="r")),
+        (
+            "model",
+            ModelFailureDetails(provider_request_id="r"),
+            ModelFailureDetails(provider_request_id="r"),
+        ),
     ],
 )
 def test_the_boundary_selects_the_schema_of_the_details(boundary, given, expected):
@@ -336,8 +356,12 @@ def test_details_of_another_schema_are_refused(boundary, given):
         event(boundary=boundary, details=given)
 
 
-@pytest.mark.parametrize("boundary", ["agent", "collection", "environment", "harness", "resources_server"])
-@pytest.mark.parametrize("given", [{}, {"exit_code": 1}, SandboxFailureDetails(), ModelFailureDetails()])
+@pytest.mark.parametrize(
+    "boundary", ["agent", "collection", "environment", "harness", "resources_server"]
+)
+@pytest.mark.parametrize(
+    "given", [{}, {"exit_code": 1}, SandboxFailureDetails(), ModelFailureDetails()]
+)
 def test_the_other_boundaries_take_no_details(boundary, given):
     """Details on any boundary but sandbox and model are refused, empty ones too; None is no details."""
     assert event(boundary=boundary, details=None).details is None
@@ -370,7 +394,13 @@ def test_a_valid_map_is_returned():
         {"a": event("a", "b"), "b": event("b", "a")},
         {"r": event("r", "a"), "a": event("a", "b"), "b": event("b", "c"), "c": event("c", "a")},
     ],
-    ids=["key is not the id", "cause is missing", "own cause", "ring of two", "ring below an effect"],
+    ids=[
+        "key is not the id",
+        "cause is missing",
+        "own cause",
+        "ring of two",
+        "ring below an effect",
+    ],
 )
 def test_a_map_that_breaks_a_rule_is_refused(made):
     """A key is the id of its event, every cause is in the map, and causes form no cycle; in a report likewise."""
@@ -415,7 +445,13 @@ def test_the_form_on_the_wire():
     assert json.loads(made.model_dump_json()) == {
         "events": {
             "a": {**kind, "boundary": "sandbox", "details": {"exit_code": 0}},
-            "b": {**kind, "boundary": "agent", "cause_id": "a", "http_status": 500, "foreign_error": SDK},
+            "b": {
+                **kind,
+                "boundary": "agent",
+                "cause_id": "a",
+                "http_status": 500,
+                "foreign_error": SDK,
+            },
         },
         "failure_id": "b",
         "omitted": False,
@@ -426,7 +462,11 @@ def test_the_form_on_the_wire():
 @given(events())
 def test_an_event_alone_keeps_its_id_and_holds_no_null(made):
     """Alone an event keeps its id, neither dump mode holds a null, and all three forms read back the same."""
-    for dumped in (made.model_dump(), made.model_dump(mode="json"), json.loads(made.model_dump_json())):
+    for dumped in (
+        made.model_dump(),
+        made.model_dump(mode="json"),
+        json.loads(made.model_dump_json()),
+    ):
         assert dumped["event_id"] == made.event_id
         assert not holds_null(dumped)
         assert FailureEvent.model_validate(dumped) == made
@@ -437,7 +477,11 @@ def test_an_event_alone_keeps_its_id_and_holds_no_null(made):
 @given(reports())
 def test_a_report_reads_back_as_it_was_without_ids_or_nulls(made):
     """In a report no event repeats its id, neither dump mode holds a null, and all three forms read back the same."""
-    for dumped in (made.model_dump(), made.model_dump(mode="json"), json.loads(made.model_dump_json())):
+    for dumped in (
+        made.model_dump(),
+        made.model_dump(mode="json"),
+        json.loads(made.model_dump_json()),
+    ):
         assert not holds_null(dumped)
         assert list(dumped["events"]) == list(made.events)
         assert all("event_id" not in one for one in dumped["events"].values())
@@ -452,7 +496,9 @@ def test_a_report_inside_another_model_has_the_same_form():
         failure_report: FailureReport
 
     made = report(event("a"), failure_id="a")
-    assert Reply(failure_report=made).model_dump(mode="json") == {"failure_report": made.model_dump(mode="json")}
+    assert Reply(failure_report=made).model_dump(mode="json") == {
+        "failure_report": made.model_dump(mode="json")
+    }
 
 
 @pytest.mark.parametrize("form", ["with the id", "without the id", "as an object", "with nulls"])
@@ -461,13 +507,17 @@ def test_a_reader_takes_every_form_of_an_event(form):
     made = event("a", http_status=500)
     forms = {
         "with the id": made.model_dump(mode="json"),
-        "without the id": {key: value for key, value in made.model_dump(mode="json").items() if key != "event_id"},
+        "without the id": {
+            key: value for key, value in made.model_dump(mode="json").items() if key != "event_id"
+        },
         "as an object": made,
         "with nulls": {**made.model_dump(mode="json"), "details": None, "cause_id": None},
     }
     assert FailureReport(events={"a": forms[form]}).events == {"a": made}
     if form != "as an object":
-        assert FailureReport.model_validate_json(json.dumps({"events": {"a": forms[form]}})).events == {"a": made}
+        assert FailureReport.model_validate_json(
+            json.dumps({"events": {"a": forms[form]}})
+        ).events == {"a": made}
 
 
 def test_an_id_that_contradicts_its_key_is_refused():
@@ -519,7 +569,9 @@ def test_an_episode_failure_leaves_out_an_absent_kind_and_stage(mode):
     assert EpisodeFailure(**EPISODE).model_dump(mode=mode) == EPISODE
     full = {**EPISODE, "failure_kind": "agent_timeout", "stage": "seed"}
     assert EpisodeFailure(**full).model_dump(mode=mode) == full
-    assert EpisodeFailure.model_validate_json(EpisodeFailure(**full).model_dump_json()) == EpisodeFailure(**full)
+    assert EpisodeFailure.model_validate_json(
+        EpisodeFailure(**full).model_dump_json()
+    ) == EpisodeFailure(**full)
 
 
 @pytest.mark.parametrize("mode", ["python", "json"])
@@ -578,7 +630,9 @@ def gym_event() -> BaseModel:
     )
 
 
-OURS = FailureEvent(event_id="g", failure_kind="kill_shaped", boundary="sandbox", details={"exit_code": -9})
+OURS = FailureEvent(
+    event_id="g", failure_kind="kill_shaped", boundary="sandbox", details={"exit_code": -9}
+)
 
 
 def test_the_map_takes_events_of_gyms_own_class_stand_in():

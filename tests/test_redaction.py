@@ -46,7 +46,9 @@ def test_texts_that_differ_in_a_secret_alone_become_equal():
 def test_half_a_secret_at_the_cut_is_not_shown():
     """A text is redacted before it is cut: a key that the limit would cut in two is gone as a whole."""
     for before in range(1980, 2001):
-        event = NgFailureEvent("agent_error", "x" * before + " " + KEY + " y" * 3000, boundary="agent").to_record()
+        event = NgFailureEvent(
+            "agent_error", "x" * before + " " + KEY + " y" * 3000, boundary="agent"
+        ).to_record()
         assert "sk-" not in event.failure_reason
         assert len(event.failure_reason) <= 2000
         assert "aB27" not in event.failure_reason
@@ -54,7 +56,9 @@ def test_half_a_secret_at_the_cut_is_not_shown():
     assert redact_and_truncate("x" * 100_000, 200) == "…"
 
 
-@pytest.mark.parametrize("name", ["pa\u017f\u017fword", "PA\u017fSWORD", "credent\u0130al", "credent\u0131als"])
+@pytest.mark.parametrize(
+    "name", ["pa\u017f\u017fword", "PA\u017fSWORD", "credent\u0130al", "credent\u0131als"]
+)
 def test_a_name_in_letters_that_fold_is_known(name):
     """Where a pattern ignores case it takes more for an s or an i than `str.lower` does."""
     assert "hunter2Xq9" not in redact(f"{name}: hunter2Xq9 and more")
@@ -99,18 +103,28 @@ def said(tracer, exporter):
         with tracer.start_as_current_span("span"):
             for failure in failures:
                 record(failure, boundary="model", kind="judge_failed")
-        return "\n".join(str((e.name, dict(e.attributes))) for s in exporter.get_finished_spans() for e in s.events)
+        return "\n".join(
+            str((e.name, dict(e.attributes)))
+            for s in exporter.get_finished_spans()
+            for e in s.events
+        )
 
     return record_all
 
 
 def test_every_event_of_a_chain(said):
     """Reasons, foreign messages, provider reasons, and what stands in a ready record."""
-    cause = NgFailureEvent("sandbox_failed", f"a {KEY}", boundary="sandbox", details={"provider_status_reason": KEY})
-    effect = NgFailureEvent("judge_failed", f"b {KEY}", boundary="model", operation=f"GET /?key={KEY}")
+    cause = NgFailureEvent(
+        "sandbox_failed", f"a {KEY}", boundary="sandbox", details={"provider_status_reason": KEY}
+    )
+    effect = NgFailureEvent(
+        "judge_failed", f"b {KEY}", boundary="model", operation=f"GET /?key={KEY}"
+    )
     middle = RuntimeError(f"c {KEY}")
     middle.__cause__, effect.__cause__ = cause, middle
-    ready = FailureEvent(event_id="ready", failure_kind="k", boundary="agent", failure_reason=f"d {KEY}")
+    ready = FailureEvent(
+        event_id="ready", failure_kind="k", boundary="agent", failure_reason=f"d {KEY}"
+    )
     text = said(effect, ready, ValueError(f"e {KEY}"), {"not": KEY})
     assert "sk-" not in text
     assert text.count("[redacted:api_key]") == 7
@@ -140,14 +154,21 @@ def test_hop_reports_and_reports_of_traces_hold_what_the_spans_hold(tracer):
         assert [event.failure_reason for event in report.events.values()] == ["[redacted:api_key]"]
 
 
-@pytest.mark.parametrize("form", [["show"], ["show", "--json"], ["list"], ["list", "--json"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "form", [["show"], ["show", "--json"], ["list"], ["list", "--json"]], ids=" ".join
+)
 def test_what_others_wrote_is_redacted_when_it_is_shown(form, tmp_path, capsys):
     """A trace of somebody who does not redact: neither picture nor JSON nor list shows it."""
     foreign = {"exception_type": "KeyError", "message": f"foreign {KEY}"}
-    record = otlp_file.event("one", failure_reason=f"reason {KEY}", foreign_error=foreign, operation=f"op {KEY}")
+    record = otlp_file.event(
+        "one", failure_reason=f"reason {KEY}", foreign_error=foreign, operation=f"op {KEY}"
+    )
     happened = otlp_file.seen(record)
     spans = otlp_file.span(
-        1, name=f"GET /?key={KEY}", events=[happened], attributes=otlp_file.reported("one", own="one")
+        1,
+        name=f"GET /?key={KEY}",
+        events=[happened],
+        attributes=otlp_file.reported("one", own="one"),
     )
     source = otlp_file.write(tmp_path / "trace.jsonl", otlp_file.process(spans))
     command, *options = form
@@ -184,7 +205,9 @@ def test_without_reasons(said, setting):
 # --- the user's own rules
 
 
-@pytest.mark.parametrize("patterns", [r"EMP-\d+", json.dumps([r"EMP-\d+", "nothing"])], ids=["one", "list"])
+@pytest.mark.parametrize(
+    "patterns", [r"EMP-\d+", json.dumps([r"EMP-\d+", "nothing"])], ids=["one", "list"]
+)
 def test_own_patterns(setting, patterns):
     """One regular expression, or a JSON list of them; after the rules."""
     setting("REDACT_PATTERNS", patterns)
@@ -225,7 +248,9 @@ def raising(text):
 
 
 @pytest.mark.parametrize(
-    "function", [raising, lambda text: None, lambda text: text.encode()], ids=["raises", "None", "bytes"]
+    "function",
+    [raising, lambda text: None, lambda text: text.encode()],
+    ids=["raises", "None", "bytes"],
 )
 def test_an_own_function_that_fails_hides_the_text(setting, function, caplog):
     """That text is hidden, not passed; the log line names no text."""
@@ -236,7 +261,9 @@ def test_an_own_function_that_fails_hides_the_text(setting, function, caplog):
     assert "bob" not in caplog.text
 
 
-@pytest.mark.parametrize("reference", ["no_such_module:hide", "own_rules:missing", "json:decoder.missing"])
+@pytest.mark.parametrize(
+    "reference", ["no_such_module:hide", "own_rules:missing", "json:decoder.missing"]
+)
 def test_an_own_function_that_is_not_there_hides_the_text(setting, reference):
     """A wrong name must not let texts through."""
     own_module()
@@ -245,7 +272,8 @@ def test_an_own_function_that_is_not_there_hides_the_text(setting, reference):
 
 
 @pytest.mark.parametrize(
-    "reference", ["own_rules", "own_rules.hide", ":hide", "own rules:hide", "own_rules:hide()", "../x:y"]
+    "reference",
+    ["own_rules", "own_rules.hide", ":hide", "own rules:hide", "own_rules:hide()", "../x:y"],
 )
 def test_a_reference_of_another_form_is_refused(setting, reference):
     """Text from the environment is a name, never an expression or a path."""

@@ -13,9 +13,39 @@ from pumping import LINEAR, grows, patterns, pumped
 TEXTS = 40
 """Of each pattern; `python tests/pumping.py SECONDS` tries others."""
 BAD = (
-    *("password=", 'password="', "://a:b@", "eyJ", "'\"", "token: a ", "aB3/", "\n- key: ", "--a-b-", "sig=&", "${{"),
-    *("-----BEGIN PRIVATE KEY-----", "a=", "\\", '\\\\"', " ", "\n", "%3a//", "login a password ", "cookie={'a':"),
-    *("mysql -p ", 'form-data; name="password"', "value: ", "Authorization: digest ", "[redacted:", "a.", "A_KEY"),
+    *(
+        "password=",
+        'password="',
+        "://a:b@",
+        "eyJ",
+        "'\"",
+        "token: a ",
+        "aB3/",
+        "\n- key: ",
+        "--a-b-",
+        "sig=&",
+        "${{",
+    ),
+    *(
+        "-----BEGIN PRIVATE KEY-----",
+        "a=",
+        "\\",
+        '\\\\"',
+        " ",
+        "\n",
+        "%3a//",
+        "login a password ",
+        "cookie={'a':",
+    ),
+    *(
+        "mysql -p ",
+        'form-data; name="password"',
+        "value: ",
+        "Authorization: digest ",
+        "[redacted:",
+        "a.",
+        "A_KEY",
+    ),
     *("<-:pass&gt;/Z;;", "api_key["),
 )
 

@@ -148,19 +148,36 @@ def test_a_broken_line_does_not_cost_its_neighbours(file) -> None:
     """A collector that was killed in the middle of a line leaves a broken one; the rows around it are read."""
     row = json.dumps(FAILING[0].row).encode()
     reading = read(file(row[:80], FAILING[1].row, b'{"_ng_task', FAILING[3].row, row[:-5]))
-    assert [trace.rollout_ids[0] for trace in reading.traces] == [FAILING[1].rollout_id, FAILING[3].rollout_id]
-    assert [loss.detail for loss in reading.losses] == [f"line {number} is no JSON" for number in (1, 3, 5)]
+    assert [trace.rollout_ids[0] for trace in reading.traces] == [
+        FAILING[1].rollout_id,
+        FAILING[3].rollout_id,
+    ]
+    assert [loss.detail for loss in reading.losses] == [
+        f"line {number} is no JSON" for number in (1, 3, 5)
+    ]
 
 
 @pytest.mark.parametrize(
     ("events", "failure_id", "kinds"),
     [
         ({"a": {"boundary": "moon"}}, "a", {"attribute_missing", "event_missing"}),
-        ({"a": {"boundary": "agent", "failure_kind": "x", "cause_id": "gone"}}, "a", {"cause_missing"}),
+        (
+            {"a": {"boundary": "agent", "failure_kind": "x", "cause_id": "gone"}},
+            "a",
+            {"cause_missing"},
+        ),
         ({"a": {"boundary": "agent", "failure_kind": "x", "cause_id": "a"}}, "a", {"cycle"}),
-        ({"a": {"boundary": "agent", "failure_kind": "x", "http_status": 9}}, None, {"unknown_field"}),
+        (
+            {"a": {"boundary": "agent", "failure_kind": "x", "http_status": 9}},
+            None,
+            {"unknown_field"},
+        ),
         ({"a": {"boundary": "agent", "failure_kind": "Not A Name"}}, None, {"unknown_kind"}),
-        ({"a": {"boundary": "agent", "failure_kind": "x", "failure_reason": "y" * 3000}}, None, {"text_cut"}),
+        (
+            {"a": {"boundary": "agent", "failure_kind": "x", "failure_reason": "y" * 3000}},
+            None,
+            {"text_cut"},
+        ),
         ({}, "gone", {"event_missing"}),
         ([1], "gone", {"event_missing"}),
     ],
@@ -172,7 +189,9 @@ def test_what_is_wrong_in_a_report_is_said(events, failure_id, kinds, file) -> N
     assert {loss.kind for loss in (*reading.losses, *trace.losses)} == kinds
 
 
-@pytest.mark.parametrize("events", [{}, [1], {"gone": {"failure_kind": "x"}}, {"other": {"boundary": "model"}}])
+@pytest.mark.parametrize(
+    "events", [{}, [1], {"gone": {"failure_kind": "x"}}, {"other": {"boundary": "model"}}]
+)
 def test_a_report_without_its_own_failure_leaves_the_class(events, file) -> None:
     """What the row says besides is what its rollout failed with; that something is missing stays told."""
     row = at(1, _ng_failure_class="judge_failed", _ng_failure_events=events, _ng_failure_id="gone")
@@ -184,9 +203,13 @@ def test_a_report_without_its_own_failure_leaves_the_class(events, file) -> None
 
 def test_a_row_with_too_many_failures_keeps_those_of_a_report(file) -> None:
     """A trace that is larger than a backend takes would end an import; the own chain goes first, then the newest."""
-    events: dict[str, Any] = {f"e{n}": {"boundary": "model", "failure_kind": "x"} for n in range(1000)}
+    events: dict[str, Any] = {
+        f"e{n}": {"boundary": "model", "failure_kind": "x"} for n in range(1000)
+    }
     events["e5"]["cause_id"] = "e3"
-    (trace,) = read(file(at(1, _ng_failure_class="x", _ng_failure_events=events, _ng_failure_id="e5"))).traces
+    (trace,) = read(
+        file(at(1, _ng_failure_class="x", _ng_failure_events=events, _ng_failure_id="e5"))
+    ).traces
     assert len(trace.failures) == 256
     assert {"e5", "e3", "e999"} <= trace.failures.keys()
     assert trace.root_cause == "e3"
@@ -195,10 +218,43 @@ def test_a_row_with_too_many_failures_keeps_those_of_a_report(file) -> None:
 
 def test_hostile_rows_are_bounded_and_never_raise(file) -> None:
     """Values of every wrong type, in every key that is read."""
-    keys = ["_ng_failure_class", "_ng_failure_stage", "_ng_failure_message", "_ng_failure_type", "_ng_failure_events"]
-    keys += ["_ng_failure_http_status", "_ng_failure_response_body", "_ng_failure_id", "failure_kind", "failure_reason"]
-    keys += ["mask_sample", "_ng_rollout_id", "_ng_attempt_index", "agent_ref", "response", "failure", "failure_report"]
-    wrong: list[Any] = [None, True, 7, -1, 1e400, "x", "\ud800\x1b[2J", [], [[]], {}, {"name": 3}, {"events": 4}]
+    keys = [
+        "_ng_failure_class",
+        "_ng_failure_stage",
+        "_ng_failure_message",
+        "_ng_failure_type",
+        "_ng_failure_events",
+    ]
+    keys += [
+        "_ng_failure_http_status",
+        "_ng_failure_response_body",
+        "_ng_failure_id",
+        "failure_kind",
+        "failure_reason",
+    ]
+    keys += [
+        "mask_sample",
+        "_ng_rollout_id",
+        "_ng_attempt_index",
+        "agent_ref",
+        "response",
+        "failure",
+        "failure_report",
+    ]
+    wrong: list[Any] = [
+        None,
+        True,
+        7,
+        -1,
+        1e400,
+        "x",
+        "\ud800\x1b[2J",
+        [],
+        [[]],
+        {},
+        {"name": 3},
+        {"events": 4},
+    ]
     rows = [
         scored(1, _ng_failure_class="judge_failed", **{key: value})
         for key in keys
@@ -216,7 +272,14 @@ def test_hostile_rows_are_bounded_and_never_raise(file) -> None:
 
 def test_many_losses_of_a_kind_are_counted(file) -> None:
     """The first twenty are named by their lines."""
-    reading = read(file(*(at(number, _ng_failure_class="x", _ng_failure_message="y" * 3000) for number in range(50))))
+    reading = read(
+        file(
+            *(
+                at(number, _ng_failure_class="x", _ng_failure_message="y" * 3000)
+                for number in range(50)
+            )
+        )
+    )
     assert len(reading.losses) == 21
     assert reading.losses[0].detail.endswith("line 1")
     assert reading.losses[-1] == ("text_cut", "30 more in saved rows")

@@ -32,24 +32,37 @@ def clean_traces(count: int) -> list[ReadableSpan]:
     found = []
     for _ in range(count):
         trace_id = made.getrandbits(128)
-        root = SpanContext(trace_id, made.getrandbits(64), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+        root = SpanContext(
+            trace_id,
+            made.getrandbits(64),
+            is_remote=False,
+            trace_flags=TraceFlags(TraceFlags.SAMPLED),
+        )
         found += [span(root), span(context(trace_id, made.getrandbits(64)), root)]
     return found
 
 
 def context(trace_id: int, span_id: int) -> SpanContext:
-    return SpanContext(trace_id, span_id, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    return SpanContext(
+        trace_id, span_id, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED)
+    )
 
 
 def span(own: SpanContext, parent: SpanContext | None = None, *events: Event) -> ReadableSpan:
     resource = Resource({"service.name": "clean"})
     now = time.time_ns()
-    return ReadableSpan("work", own, parent, resource, {}, list(events), start_time=now, end_time=now + 1000)
+    return ReadableSpan(
+        "work", own, parent, resource, {}, list(events), start_time=now, end_time=now + 1000
+    )
 
 
 def per_trace(path: Path) -> Counter[str]:
     """How many spans of each trace a file has."""
-    return Counter(each.trace_id for each in spans(str(path))) if path.exists() and path.stat().st_size else Counter()
+    return (
+        Counter(each.trace_id for each in spans(str(path)))
+        if path.exists() and path.stat().st_size
+        else Counter()
+    )
 
 
 @contextlib.contextmanager
@@ -68,7 +81,9 @@ def test_every_failing_trace_is_kept_whole_and_no_clean_one(tmp_path, fleet_file
     assert len(failing) == len(sent) - 1
     with sampling(tmp_path, 0) as running:
         running.export([*sdk_spans(fleet_file), *clean_traces(50)])
-        eventually(lambda: per_trace(tmp_path / "kept").total() >= sum(sent[each] for each in failing))
+        eventually(
+            lambda: per_trace(tmp_path / "kept").total() >= sum(sent[each] for each in failing)
+        )
         time.sleep(1.5)  # the decision on the clean ones, too
     assert per_trace(tmp_path / "kept") == {each: sent[each] for each in failing}
 
@@ -87,10 +102,17 @@ def test_what_comes_after_a_decision_follows_it(tmp_path):
     """The trap that the file explains: a failure that comes after its clean trace was dropped is lost with it."""
     with sampling(tmp_path, 0) as running:
         kept, dropped = (context(trace_id, 1) for trace_id in (2**127 + 1, 2**127 + 2))
-        failure = Event(EVENT_NAME, {ID: "1", BOUNDARY: "agent", KIND: "agent_timeout"}, time.time_ns())
+        failure = Event(
+            EVENT_NAME, {ID: "1", BOUNDARY: "agent", KIND: "agent_timeout"}, time.time_ns()
+        )
         running.export([span(kept, None, failure), span(dropped)])
         eventually(lambda: per_trace(tmp_path / "kept").total() == 1)
-        running.export([span(context(kept.trace_id, 2), kept), span(context(dropped.trace_id, 2), dropped, failure)])
+        running.export(
+            [
+                span(context(kept.trace_id, 2), kept),
+                span(context(dropped.trace_id, 2), dropped, failure),
+            ]
+        )
         time.sleep(2)
     assert per_trace(tmp_path / "kept") == {f"{kept.trace_id:032x}": 2}
 
@@ -101,14 +123,18 @@ def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, fleet_file):
     random.Random(7).shuffle(sent)
     with contextlib.ExitStack() as stack:
         folders = [tmp_path / "sampler-1", tmp_path / "sampler-2"]
-        samplers = [enter(stack, sampling(each, 100, "scale/sampler.yaml"), each) for each in folders]
+        samplers = [
+            enter(stack, sampling(each, 100, "scale/sampler.yaml"), each) for each in folders
+        ]
         env = {"SAMPLERS": "[" + ", ".join(each.otlp_grpc for each in samplers) + "]"}
         folders_of_balancers = [tmp_path / "balancer-1", tmp_path / "balancer-2"]
         for number, folder in enumerate(folders_of_balancers):
             balancer = enter(stack, collector(folder, "scale/balancer.yaml", env=env), folder)
             balancer.export(sent[number::2])
         expected = Counter(f"{each.context.trace_id:032x}" for each in sent)
-        eventually(lambda: sum(per_trace(folder / "kept").total() for folder in folders) >= len(sent))
+        eventually(
+            lambda: sum(per_trace(folder / "kept").total() for folder in folders) >= len(sent)
+        )
     first, second = (per_trace(folder / "kept") for folder in folders)
     assert first + second == expected
     assert not first.keys() & second.keys()
@@ -117,7 +143,10 @@ def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, fleet_file):
 
 def test_what_is_sampled_is_redacted_too(tmp_path):
     """Both files together, in whatever order: neither takes the other's place in the pipeline."""
-    failure = Event(EVENT_NAME, {ID: "1", BOUNDARY: "agent", KIND: "agent_timeout", REASON: "password=h4nter-twice"})
+    failure = Event(
+        EVENT_NAME,
+        {ID: "1", BOUNDARY: "agent", KIND: "agent_timeout", REASON: "password=h4nter-twice"},
+    )
     with sampling(tmp_path, 0, "redaction.yaml") as running:
         running.export([span(context(2**127 + 1, 1), None, failure), *clean_traces(10)])
         eventually(lambda: per_trace(tmp_path / "kept").total() == 1)
@@ -129,12 +158,21 @@ def test_what_is_sampled_is_redacted_too(tmp_path):
 def test_a_trace_over_grpcs_4_mib_comes_through_both_tiers(tmp_path):
     """One request of 8 MB, which gRPC refuses by default, arrives whole: receivers take it, senders split it."""
     made = random.Random(7)
-    root, large = context(made.getrandbits(128), 1), Event("large", {"text": made.randbytes(20_000).hex()})
+    root, large = (
+        context(made.getrandbits(128), 1),
+        Event("large", {"text": made.randbytes(20_000).hex()}),
+    )
     parts = [span(context(root.trace_id, number), root, large) for number in range(2, 201)]
     with contextlib.ExitStack() as stack:
-        sampler = enter(stack, sampling(tmp_path / "sampler", 100, "scale/sampler.yaml"), tmp_path / "sampler")
+        sampler = enter(
+            stack, sampling(tmp_path / "sampler", 100, "scale/sampler.yaml"), tmp_path / "sampler"
+        )
         env = {"SAMPLERS": f"[{sampler.otlp_grpc}]"}
-        balancer = enter(stack, collector(tmp_path / "balancer", "scale/balancer.yaml", env=env), tmp_path / "balancer")
+        balancer = enter(
+            stack,
+            collector(tmp_path / "balancer", "scale/balancer.yaml", env=env),
+            tmp_path / "balancer",
+        )
         exporter = GrpcExporter(endpoint=f"http://{balancer.otlp_grpc}", insecure=True, timeout=20)
         assert exporter.export([span(root, None, large), *parts]) is SpanExportResult.SUCCESS
         exporter.shutdown()

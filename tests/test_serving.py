@@ -25,7 +25,9 @@ from failgraph.transport.headers import decode, encode
 from failgraph.transport.replies import take
 from failgraph.transport.request import KEY
 
-fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
+fastapi = pytest.importorskip(
+    "fastapi", reason="the server layer is tested on FastAPI, which this set lacks"
+)
 from fastapi.responses import JSONResponse, StreamingResponse  # noqa: E402
 from starlette.background import BackgroundTask  # noqa: E402
 
@@ -63,7 +65,9 @@ def native(provider, **options):
 
 def starlettes(provider, **options):
     """Traced by Starlette's own middleware."""
-    middleware = pytest.importorskip("starlette.middleware.opentelemetry", reason="this Starlette has no tracing")
+    middleware = pytest.importorskip(
+        "starlette.middleware.opentelemetry", reason="this Starlette has no tracing"
+    )
     app = untraced(provider, **options)
     app.add_middleware(middleware.OpenTelemetryMiddleware, tracer_provider=provider)
     return app
@@ -114,7 +118,10 @@ def written(exporter):
             return "server" if part else span.name
 
         found = [
-            (event.timestamp, (name(span), event.attributes[P + "kind"], bool(event.attributes.get(P + "late"))))
+            (
+                event.timestamp,
+                (name(span), event.attributes[P + "kind"], bool(event.attributes.get(P + "late"))),
+            )
             for span in exporter.get_finished_spans()
             for event in span.events
             if event.name == "nemo.gym.failure"
@@ -247,7 +254,9 @@ def test_an_app_middleware_that_answers_500(app, spans, written):
 
 def test_an_app_middleware_below_the_tracing_that_answers_500(make_provider, spans, written):
     """The same with Starlette's tracing outside of it: the reply passes the tracing, and is the failure's."""
-    middleware = pytest.importorskip("starlette.middleware.opentelemetry", reason="this Starlette has no tracing")
+    middleware = pytest.importorskip(
+        "starlette.middleware.opentelemetry", reason="this Starlette has no tracing"
+    )
     app = untraced(None)
 
     @app.middleware("http")
@@ -276,7 +285,9 @@ def test_a_retry_that_recovers(app, spans, written):
     async def route():
         for attempt in range(3):
             try:
-                with app.state.tracer.start_as_current_span(f"attempt {attempt}", record_exception=False):
+                with app.state.tracer.start_as_current_span(
+                    f"attempt {attempt}", record_exception=False
+                ):
                     if attempt < 2:
                         raise failure("transport_timeout")
             except NgFailureEvent:
@@ -285,7 +296,10 @@ def test_a_retry_that_recovers(app, spans, written):
 
     answer = run(app, headers=ASKING)
     assert answer.status == 200
-    assert written() == [("attempt 0", "transport_timeout", False), ("attempt 1", "transport_timeout", False)]
+    assert written() == [
+        ("attempt 0", "transport_timeout", False),
+        ("attempt 1", "transport_timeout", False),
+    ]
     assert report(answer).failure_id is None
     assert len(report(answer).events) == 2
     assert own(spans()["server"]) is None
@@ -454,7 +468,12 @@ def test_who_did_not_ask_gets_what_it_would_have_got(app, written):
         ({"REPLY": "always"}, ASKING, ("93.184.216.34", 1), True),
         ({"REPLY": "always"}, (), ("127.0.0.1", 1), False),
         ({"PEER_TOKEN": "of ours"}, ASKING, ("127.0.0.1", 1), False),
-        ({"PEER_TOKEN": "of ours"}, ((b"X-NG-Failure-Accept", b"of ours"),), ("93.184.216.34", 1), True),
+        (
+            {"PEER_TOKEN": "of ours"},
+            ((b"X-NG-Failure-Accept", b"of ours"),),
+            ("93.184.216.34", 1),
+            True,
+        ),
     ],
 )
 def test_who_is_told(make_provider, setting, setting_of, headers, client, told):
@@ -493,7 +512,11 @@ def test_the_spans_of_failures_are_told(app, exporter):
         raise failure()
 
     answer = run(app, headers=ASKING)
-    holder = next(s for s in exporter.get_finished_spans() if any(e.name == "nemo.gym.failure" for e in s.events))
+    holder = next(
+        s
+        for s in exporter.get_finished_spans()
+        if any(e.name == "nemo.gym.failure" for e in s.events)
+    )
     (event_id,) = report(answer).events
     expected = f"{holder.context.trace_id:032x};{event_id}={holder.context.span_id:016x}"
     assert answer.headers["x-ng-failure-spans"] == expected
@@ -565,11 +588,18 @@ def test_a_request_that_came_early_is_of_its_own_trace(app, exporter):
         last = "connection: close\r\n" if name == "second" else ""
         return f"GET /{name} HTTP/1.1\r\nhost: x\r\ntraceparent: 00-{digit * 32}-{digit * 16}-01\r\n{last}\r\n".encode()
 
-    with served(app) as port, socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with (
+        served(app) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as connection,
+    ):
         connection.sendall(request("first", "a") + request("second", "b"))
         while connection.recv(65536):
             pass
-    servers = {span.context.trace_id: own(span) for span in exporter.get_finished_spans() if span.kind.name == "SERVER"}
+    servers = {
+        span.context.trace_id: own(span)
+        for span in exporter.get_finished_spans()
+        if span.kind.name == "SERVER"
+    }
     events = {
         span.context.trace_id: event.attributes[P + "id"]
         for span in exporter.get_finished_spans()
@@ -606,8 +636,12 @@ def test_a_call_within_the_process_stays_in_the_trace(when, app, exporter):
 
     @app.get("/")
     async def route(request: fastapi.Request):
-        scope_of_a_call.update({key: request.scope[key] for key in ("type", "asgi", "method", "path", "client")})
-        scope_of_a_call.update(query_string=b"", http_version="1.1", scheme="http", server=("t", 80))
+        scope_of_a_call.update(
+            {key: request.scope[key] for key in ("type", "asgi", "method", "path", "client")}
+        )
+        scope_of_a_call.update(
+            query_string=b"", http_version="1.1", scheme="http", server=("t", 80)
+        )
         if when == "after it":
             return JSONResponse("done", background=BackgroundTask(calling))
 
@@ -622,7 +656,9 @@ def test_a_call_within_the_process_stays_in_the_trace(when, app, exporter):
     assert sent[-1] == "http.response.body"
     found = {span.name: span.context.trace_id for span in exporter.get_finished_spans()}
     assert found["inside"] == found["behind"]
-    assert found["inside"] in {s.context.trace_id for s in exporter.get_finished_spans() if s.kind.name == "SERVER"}
+    assert found["inside"] in {
+        s.context.trace_id for s in exporter.get_finished_spans() if s.kind.name == "SERVER"
+    }
 
 
 def test_websockets(app, spans, written):
@@ -671,12 +707,24 @@ def test_capture_all(app, spans, written, setting):
 
     @app.get("/{what}")
     async def route(what: str):
-        raise {"slow": TimeoutError("no answer"), "odd": KeyError("odd"), "gone": ConnectionResetError()}[what]
+        raise {
+            "slow": TimeoutError("no answer"),
+            "odd": KeyError("odd"),
+            "gone": ConnectionResetError(),
+        }[what]
 
-    for what, kind in (("slow", "transport_timeout"), ("odd", "unhandled_exception"), ("gone", "transport_peer_drop")):
+    for what, kind in (
+        ("slow", "transport_timeout"),
+        ("odd", "unhandled_exception"),
+        ("gone", "transport_peer_drop"),
+    ):
         answer = run(app, f"/{what}", headers=ASKING)
         check_own(answer, spans()["server"], kind)
-    assert [kind for _, kind, _ in written()] == ["transport_timeout", "unhandled_exception", "transport_peer_drop"]
+    assert [kind for _, kind, _ in written()] == [
+        "transport_timeout",
+        "unhandled_exception",
+        "transport_peer_drop",
+    ]
 
 
 def test_capture_all_and_a_cancellation(app, spans, written, setting):
@@ -736,7 +784,9 @@ def test_the_stack_of_a_traced_application_is_what_it_was(make_provider, exporte
 
 def test_a_request_that_is_traced_twice_over(make_provider, exporter, written):
     """FastAPI's own tracing and Starlette's besides: the report is on the span that has the failures below."""
-    middleware = pytest.importorskip("starlette.middleware.opentelemetry", reason="this Starlette has no tracing")
+    middleware = pytest.importorskip(
+        "starlette.middleware.opentelemetry", reason="this Starlette has no tracing"
+    )
     provider = make_provider()
     app = native(provider)
     app.add_middleware(middleware.OpenTelemetryMiddleware, tracer_provider=provider)
@@ -803,7 +853,11 @@ def test_a_scope_may_be_copied(app, written):
 
         async def __call__(self, scope, receive, send):
             # Not the application, and not FastAPI's own telemetry: a copied tracer exports nothing.
-            own = {key: value for key, value in scope.items() if key not in ("app", "fastapi.telemetry")}
+            own = {
+                key: value
+                for key, value in scope.items()
+                if key not in ("app", "fastapi.telemetry")
+            }
             await self.app({**scope, **copy.deepcopy(own)}, receive, send)
 
     app.add_middleware(Copies)
@@ -863,7 +917,9 @@ def test_what_somebody_recovered_from_is_not_the_own_failure(app, spans, written
             try:
                 await self.app(scope, receive, send)
             except NgFailureEvent:
-                await self.app({**scope, "path": "/nothing", "raw_path": b"/nothing"}, receive, send)
+                await self.app(
+                    {**scope, "path": "/nothing", "raw_path": b"/nothing"}, receive, send
+                )
 
     app.add_middleware(Again)
 
@@ -873,7 +929,9 @@ def test_what_somebody_recovered_from_is_not_the_own_failure(app, spans, written
 
     answer = run(app, headers=ASKING)
     assert answer.status == 404
-    if app.user_middleware[-1].cls.__name__ != "OpenTelemetryMiddleware":  # whose span had ended with the failure
+    if (
+        app.user_middleware[-1].cls.__name__ != "OpenTelemetryMiddleware"
+    ):  # whose span had ended with the failure
         assert report(answer).failure_id is None
     assert [kind for _, kind, _ in written()] == ["judge_failed"]
 
@@ -887,13 +945,19 @@ def test_capture_all_leaves_replies_alone(app, written, setting):
     def route(number: int):
         raise fastapi.HTTPException(401)
 
-    assert [run(app, path).status for path in ("/nothing", "/number/x", "/number/1")] == [404, 422, 401]
+    assert [run(app, path).status for path in ("/nothing", "/number/x", "/number/1")] == [
+        404,
+        422,
+        401,
+    ]
     assert written() == []
 
 
 def test_a_relay_that_copies_headers_hands_no_report_on(app):
     """A report that we asked a peer for does not go to somebody who asked for none; to a peer that asks, ours does."""
-    theirs = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary="resources_server")
+    theirs = FailureEvent(
+        event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
+    )
     value = encode(FailureReport(events={"theirs": theirs}), {}, 8000).report_value
 
     @app.get("/")
@@ -918,7 +982,12 @@ def test_a_peer_cannot_make_any_number_of_events(app, written):
                 for key in (f"{turn}-{number}" for number in range(200))
             }
             take(
-                "127.0.0.1", {"x-ng-failure-report": encode(FailureReport(events=events), {}, 60_000).report_value}.get
+                "127.0.0.1",
+                {
+                    "x-ng-failure-report": encode(
+                        FailureReport(events=events), {}, 60_000
+                    ).report_value
+                }.get,
             )
         return "done"
 
@@ -950,7 +1019,9 @@ def test_a_module_that_is_loaded_again_is_hooked_again():
         "attach('the test', look=False); importlib.reload(a); "
         "print(type(vars(a.Starlette)['__call__']).__name__)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert "Wrapper" in done.stdout
 
 
@@ -985,12 +1056,16 @@ def carrying(app, report: FailureReport, value: str | None = None):
     @app.get("/")
     def route():
         told = encode(report, {}, 8000)
-        return JSONResponse("done", headers={"X-NG-Failure-Report": told.report_value if value is None else value})
+        return JSONResponse(
+            "done", headers={"X-NG-Failure-Report": told.report_value if value is None else value}
+        )
 
 
 def test_a_report_that_a_fake_of_gyms_middleware_sends_is_merged(app, written):
     """Whoever asked gets one report with both; its failures, which nobody recorded, are recorded as copies."""
-    theirs = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary="resources_server")
+    theirs = FailureEvent(
+        event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
+    )
     carrying(app, FailureReport(events={"theirs": theirs}))
     answer = run(app, headers=ASKING)
     names = [name.lower() for name, _ in answer.messages[0]["headers"]]
@@ -1002,7 +1077,9 @@ def test_a_report_that_a_fake_of_gyms_middleware_sends_is_merged(app, written):
 @pytest.mark.parametrize("value", [None, "no report"])
 def test_a_report_that_a_fake_of_gyms_middleware_sends_is_left_alone(app, value, written):
     """For whoever did not ask, and where it cannot be read: the bytes as they are."""
-    theirs = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary="resources_server")
+    theirs = FailureEvent(
+        event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
+    )
     carrying(app, FailureReport(events={"theirs": theirs}), value)
     headers = () if value is None else ASKING
     with_us = run(app, headers=headers)

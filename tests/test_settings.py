@@ -28,8 +28,18 @@ def test_nothing_set_gives_the_documented_defaults():
     """Without settings: enabled unset, no boundary, links into other traces, events on the span, texts redacted."""
     assert from_env({}) == (Settings(), [])
     made = Settings()
-    assert (made.enabled, made.boundary, made.links, made.placement) == (None, None, "cross", "span")
-    assert (made.auto_instrument, made.log_level, made.redact, made.reason) == (False, "warning", True, True)
+    assert (made.enabled, made.boundary, made.links, made.placement) == (
+        None,
+        None,
+        "cross",
+        "span",
+    )
+    assert (made.auto_instrument, made.log_level, made.redact, made.reason) == (
+        False,
+        "warning",
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +66,12 @@ def test_nothing_set_gives_the_documented_defaults():
         ("REDACT_WITH", "package.module:function", "redact_with", "package.module:function"),
         ("REDACT_WITH", " ", "redact_with", None),
         ("REDACT_PATTERNS", "", "redact_patterns", ()),
-        ("JAEGER_URL", "https://jaeger.example/prefix/", "jaeger_url", "https://jaeger.example/prefix"),
+        (
+            "JAEGER_URL",
+            "https://jaeger.example/prefix/",
+            "jaeger_url",
+            "https://jaeger.example/prefix",
+        ),
         ("TEMPO_URL", "http://[::1]:3200", "tempo_url", "http://[::1]:3200"),
         ("GRAFANA_URL", "", "grafana_url", None),
         (
@@ -84,12 +99,16 @@ def test_each_choice_is_taken(name, value, field, expected):
 def test_a_bad_value_is_told_with_name_value_and_choices(name):
     """A problem names the variable, its value and what it may be; its default stands in, but where texts were to go."""
     made = Settings(reason=False) if name == "FAILGRAPH_REASON" else Settings()
-    assert from_env({name: "Sometimes"}) == (made, [f"{name}='Sometimes' is not one of {CHOICES[name]}"])
+    assert from_env({name: "Sometimes"}) == (
+        made,
+        [f"{name}='Sometimes' is not one of {CHOICES[name]}"],
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("HEADER_BYTES", value) for value in ("255", "65537", "-1", "many", "3.5", "٣٠٠٠")] + [("PEERS", "10.0.0.0/33")],
+    [("HEADER_BYTES", value) for value in ("255", "65537", "-1", "many", "3.5", "٣٠٠٠")]
+    + [("PEERS", "10.0.0.0/33")],
 )
 def test_a_bad_number_or_network_is_told(name, value):
     """It is named with its value, and the default stands in."""
@@ -128,7 +147,10 @@ def test_a_name_near_nothing_gets_the_list():
 
 def test_names_of_others_are_none_of_ours():
     """Variables without our prefix are not looked at."""
-    assert from_env({"OTEL_FAILGRAPH_LINKS": "x", "FAILGRAPHLINKS": "x", "PATH": "x"}) == (Settings(), [])
+    assert from_env({"OTEL_FAILGRAPH_LINKS": "x", "FAILGRAPHLINKS": "x", "PATH": "x"}) == (
+        Settings(),
+        [],
+    )
 
 
 def test_all_problems_are_told_at_once_and_what_is_good_is_kept():
@@ -155,7 +177,9 @@ def test_all_problems_are_told_at_once_and_what_is_good_is_kept():
 
 def test_checked_gives_what_is_good():
     """Settings without a problem are returned."""
-    assert checked({"FAILGRAPH_ENABLED": "false", "FAILGRAPH_LINKS": "off"}) == Settings(enabled=False, links="off")
+    assert checked({"FAILGRAPH_ENABLED": "false", "FAILGRAPH_LINKS": "off"}) == Settings(
+        enabled=False, links="off"
+    )
 
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e", "\udc80", "x" * 10_000])
@@ -219,19 +243,25 @@ def test_an_address_that_cannot_be_used_is_said_and_never_shown(value):
 
 
 @pytest.mark.parametrize(
-    "value", ["sesame", "=sesame", "a b=sesame", "a=sesame%0d%0aHost: x", "a=sesame\x7f", "a=s\u00e9same"]
+    "value",
+    ["sesame", "=sesame", "a b=sesame", "a=sesame%0d%0aHost: x", "a=sesame\x7f", "a=s\u00e9same"],
 )
 def test_headers_that_cannot_be_sent_are_said_and_never_shown(value):
     """A header without a name, with a line break or beyond ASCII is left out; the problem holds nothing of its text."""
     settings, (problem,) = from_env({"FAILGRAPH_TEMPO_HEADERS": f"x=1,{value}"})
     assert settings.tempo_headers == (("x", "1"),)
-    assert problem == "FAILGRAPH_TEMPO_HEADERS: header 2 is not of the form name=value, percent-encoded"
+    assert (
+        problem
+        == "FAILGRAPH_TEMPO_HEADERS: header 2 is not of the form name=value, percent-encoded"
+    )
     assert "sesame" not in problem + repr(settings)
 
 
 def test_the_headers_are_in_no_text_of_the_settings():
     """What is given as a header is a secret: `repr` of the settings does not hold it."""
-    settings, _ = from_env({"FAILGRAPH_TEMPO_HEADERS": "x=sesame", "FAILGRAPH_JAEGER_HEADERS": "x=sesame"})
+    settings, _ = from_env(
+        {"FAILGRAPH_TEMPO_HEADERS": "x=sesame", "FAILGRAPH_JAEGER_HEADERS": "x=sesame"}
+    )
     assert "sesame" not in repr(settings)
 
 

@@ -26,25 +26,39 @@ COMPOSE = CONFIG.parent / "docker-compose.yml"
 FILES = sorted(path for path in CONFIG.rglob("*") if path.is_file())
 DASHBOARDS = sorted((CONFIG / "grafana" / "dashboards").glob("*.json"))
 
-TEXTS = {value for value in vars(semconv).values() if isinstance(value, str)} - {semconv.PREFIX, semconv.REST}
-HOP = {value for name, value in vars(semconv).items() if name.startswith("REPORT_")} | {semconv.ROLLOUT_ID}
+TEXTS = {value for value in vars(semconv).values() if isinstance(value, str)} - {
+    semconv.PREFIX,
+    semconv.REST,
+}
+HOP = {value for name, value in vars(semconv).items() if name.startswith("REPORT_")} | {
+    semconv.ROLLOUT_ID
+}
 DETAILS = {
     *(semconv.SANDBOX + field for field in SandboxFailureDetails.model_fields),
     *(semconv.MODEL + field for field in ModelFailureDetails.model_fields),
 }
 EVENT = (TEXTS - HOP - {semconv.EVENT_NAME, semconv.FAILURE_SPAN}) | DETAILS
-METRICS = {"nemo.gym.failures", "nemo.gym.hops.failed", "nemo.gym.hops.recovered", "nemo.gym.rollout"}
+METRICS = {
+    "nemo.gym.failures",
+    "nemo.gym.hops.failed",
+    "nemo.gym.hops.recovered",
+    "nemo.gym.rollout",
+}
 OUTCOME = "nemo.gym.rollout.outcome"
 
 
 def parsed(path: Path) -> Any:
-    return json.loads(path.read_text()) if path.suffix == ".json" else yaml.safe_load(path.read_text())
+    return (
+        json.loads(path.read_text()) if path.suffix == ".json" else yaml.safe_load(path.read_text())
+    )
 
 
 def leaves(value: Any) -> Iterator[str]:
     """All keys and texts of a document."""
     if isinstance(value, dict):
-        yield from itertools.chain.from_iterable((str(key), *leaves(each)) for key, each in value.items())
+        yield from itertools.chain.from_iterable(
+            (str(key), *leaves(each)) for key, each in value.items()
+        )
     elif isinstance(value, list):
         yield from itertools.chain.from_iterable(map(leaves, value))
     elif isinstance(value, str):
@@ -53,7 +67,9 @@ def leaves(value: Any) -> Iterator[str]:
 
 def traceql() -> Iterator[tuple[str, str]]:
     """Each TraceQL query with its file: those to copy, the dashboards' own, and those of their links."""
-    for query in re.findall(r"```traceql\n(.*?)\n```", (CONFIG / "traceql.md").read_text(), re.DOTALL):
+    for query in re.findall(
+        r"```traceql\n(.*?)\n```", (CONFIG / "traceql.md").read_text(), re.DOTALL
+    ):
         yield "traceql.md", query
     for path in DASHBOARDS:
         for panel in parsed(path)["panels"]:
@@ -120,7 +136,10 @@ def test_a_traceql_query_parsed_as_far_as_we_know_it_names_what_is_there():
 
 def test_every_data_source_that_is_named_is_provisioned_in_grafanas_file():
     """By its uid and type: in panels, variables, links into Explore, and the addresses that failgraph prints."""
-    sources = {each["uid"]: each["type"] for each in parsed(CONFIG / "grafana" / "datasources.yaml")["datasources"]}
+    sources = {
+        each["uid"]: each["type"]
+        for each in parsed(CONFIG / "grafana" / "datasources.yaml")["datasources"]
+    }
     assert sources[GRAFANA_SOURCE] == "tempo"
     for path in DASHBOARDS:
         dashboard = parsed(path)
@@ -144,9 +163,13 @@ def test_every_variable_of_a_dashboard_of_grafanas_is_known():
             plain = set(re.findall(r"\$(\w+)", text))
             assert plain <= own | {"__range", "__rate_interval"}, panel["title"]
             for label in re.findall(r"\$\{__field\.labels\.(\w+)\}", text):
-                assert any(label in target.get("expr", "") for target in panel["targets"]), panel["title"]
+                assert any(label in target.get("expr", "") for target in panel["targets"]), panel[
+                    "title"
+                ]
             rest = set(re.findall(r"\$\{([\w.]+)\}", text))
-            assert all(name in ("__from", "__to") or name.startswith("__field.labels.") for name in rest)
+            assert all(
+                name in ("__from", "__to") or name.startswith("__field.labels.") for name in rest
+            )
 
 
 def listens(service: str) -> set[int]:
@@ -156,7 +179,10 @@ def listens(service: str) -> set[int]:
     found = set()
     for name in {"collector": ("collector", "failure-metrics")}.get(service, (service,)):
         text = (CONFIG / f"{name}.yaml").read_text()
-        found |= {int(port) for port in re.findall(r"(?:0\.0\.0\.0:|http_listen_port: |METRICS_PORT:-)(\d+)", text)}
+        found |= {
+            int(port)
+            for port in re.findall(r"(?:0\.0\.0\.0:|http_listen_port: |METRICS_PORT:-)(\d+)", text)
+        }
     return found
 
 
@@ -171,7 +197,11 @@ def test_every_service_and_port_that_is_named_listens(path):
             if host.startswith("sampler-"):
                 continue  # of a tier that the compose file has not; two real ones in test_sampling
             if host == "localhost":
-                published = {word.split(":")[1] for service in services.values() for word in service.get("ports", ())}
+                published = {
+                    word.split(":")[1]
+                    for service in services.values()
+                    for word in service.get("ports", ())
+                }
                 assert port in published
                 continue
             assert host in services, text
@@ -181,13 +211,21 @@ def test_every_service_and_port_that_is_named_listens(path):
 def test_tempo_parsed_takes_what_the_collector_sends_and_cuts_no_text_of_ours():
     """OTLP over HTTP on its port, strings longer than the longest that failgraph writes, on the volume it has."""
     tempo = parsed(CONFIG / "tempo.yaml")
-    assert tempo["distributor"]["receivers"]["otlp"]["protocols"]["http"]["endpoint"] == "0.0.0.0:4318"
+    assert (
+        tempo["distributor"]["receivers"]["otlp"]["protocols"]["http"]["endpoint"] == "0.0.0.0:4318"
+    )
     assert tempo["distributor"]["max_attribute_bytes"] > semconv.CHUNK_BYTES
-    (mount,) = [each for each in parsed(COMPOSE)["services"]["tempo"]["volumes"] if each.startswith("tempo:")]
+    (mount,) = [
+        each
+        for each in parsed(COMPOSE)["services"]["tempo"]["volumes"]
+        if each.startswith("tempo:")
+    ]
     for part in ("wal", "local"):
         assert tempo["storage"]["trace"][part]["path"].startswith(mount.split(":")[1])
 
 
 def test_everything_that_people_copy_says_what_it_is_for():
     """Each file that can hold a comment begins with one."""
-    assert all(path.read_text().startswith("# ") for path in (*FILES, COMPOSE) if path.suffix != ".json")
+    assert all(
+        path.read_text().startswith("# ") for path in (*FILES, COMPOSE) if path.suffix != ".json"
+    )

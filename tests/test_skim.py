@@ -27,13 +27,18 @@ def documents() -> list[dict[str, Any]]:
     """A failing trace, spread over two documents, among others that do not fail."""
     link = {"traceId": OTHERS[0], "spanId": "00000000000000aa"}
     first = [
-        span(1, name="rollout", attributes={**reported("a", own="a"), "nemo.gym.rollout.id": "r-1"}),
+        span(
+            1, name="rollout", attributes={**reported("a", own="a"), "nemo.gym.rollout.id": "r-1"}
+        ),
         *(span(20 + at, trace=trace, end=at + 1, links=[link]) for at, trace in enumerate(OTHERS)),
     ]
     second = [
         span(2, 1, seen(event("a", failure_reason="é “x” \\ \x1b")), name="ü", start=5),
         failure_span(3, 2, seen(event("b"), 7)),
-        *(span(40 + at, 20 + at, trace=trace, attributes={"url.full": "http://h"}) for at, trace in enumerate(OTHERS)),
+        *(
+            span(40 + at, 20 + at, trace=trace, attributes={"url.full": "http://h"})
+            for at, trace in enumerate(OTHERS)
+        ),
     ]
     return [process(*first, service="one"), process(*second, service="two")]
 
@@ -91,7 +96,10 @@ def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
 
 def test_lines_of_one_span(tmp_path, monkeypatch):
     """Of lines that differ in their span alone the spans are passed over at once, all but those that are asked for."""
-    made = [process(each, service="one") for each in documents()[0]["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    made = [
+        process(each, service="one")
+        for each in documents()[0]["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    ]
     text = [compact(each) + b"\n" for each in made]
     passes = skimmer.Skimmer()
     way = passes.first(lambda _: None)
@@ -105,9 +113,18 @@ def test_lines_of_one_span(tmp_path, monkeypatch):
 
 
 ODD_LINES = {
-    "a span and a half, and the rest of it": lambda a, b: [a[:-9] + b',{"traceId":"x","links":[{}' + a[-9:], b],
-    "two spans in one line": lambda a, b: [a[:-9] + b"}," + b[b.index(b'{"traceId') : -9] + a[-9:], b],
-    "the id twice": lambda a, b: [a.replace(b'"kind":', b'"traceId":"%s","kind":' % OTHERS[7].encode()), b],
+    "a span and a half, and the rest of it": lambda a, b: [
+        a[:-9] + b',{"traceId":"x","links":[{}' + a[-9:],
+        b,
+    ],
+    "two spans in one line": lambda a, b: [
+        a[:-9] + b"}," + b[b.index(b'{"traceId') : -9] + a[-9:],
+        b,
+    ],
+    "the id twice": lambda a, b: [
+        a.replace(b'"kind":', b'"traceId":"%s","kind":' % OTHERS[7].encode()),
+        b,
+    ],
     "the id twice, the other one failing": lambda a, b: [
         a.replace(b'"kind":', b'"traceId":"0af7651916cd43dd8448eb211c80319c","kind":'),
         b,
@@ -129,7 +146,11 @@ ODD_LINES = {
 @pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES)
 def test_a_line_of_one_span_that_is_otherwise(odd, at, tmp_path, monkeypatch):
     """Whatever stands among lines of one span each is read, and said, as if nothing were passed over."""
-    spans = [each for document in documents() for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    spans = [
+        each
+        for document in documents()
+        for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    ]
     text = [compact(process(each)) for each in spans]
     text[at : at + 2] = odd(text[at], text[at + 1])
     path = tmp_path / "f.jsonl"
@@ -147,9 +168,13 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "no id": lambda span: span.pop("traceId"),
     "an id that is a number": lambda span: span.update(traceId=7),
     "snake case": lambda span: span.update(trace_id=span.pop("traceId")),
-    "a time in snake case": lambda span: span.update(start_time_unix_nano=span.pop("startTimeUnixNano")),
+    "a time in snake case": lambda span: span.update(
+        start_time_unix_nano=span.pop("startTimeUnixNano")
+    ),
     "a bad count in snake case": lambda span: span.update(dropped_events_count="many"),
-    "a time that is a number": lambda span: span.update(startTimeUnixNano=1_700_000_000_000_000_123),
+    "a time that is a number": lambda span: span.update(
+        startTimeUnixNano=1_700_000_000_000_000_123
+    ),
     "a time that is a fraction": lambda span: span.update(startTimeUnixNano=1.5e18),
     "a time that is text": lambda span: span.update(startTimeUnixNano="1_700"),
     "a time in other digits": lambda span: span.update(startTimeUnixNano="١٢٣"),
@@ -166,29 +191,40 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "an attribute of another type": lambda span: span.update(attributes=[3]),
     "events of another type": lambda span: span.update(events="x"),
     "an event without a name": lambda span: span.update(events=[{"name": 3}]),
-    "an event of another kind": lambda span: span.update(events=[{"name": "retry", "timeUnixNano": "5"}]),
+    "an event of another kind": lambda span: span.update(
+        events=[{"name": "retry", "timeUnixNano": "5"}]
+    ),
     "a status of another type": lambda span: span.update(status=2),
     "a status that is null": lambda span: span.update(status=None),
     "dropped": lambda span: span.update(droppedEventsCount="2"),
     "dropped, no number": lambda span: span.update(droppedAttributesCount="many"),
     "what Jaeger warns of": lambda span: span.update(
         attributes=[
-            {"key": "@jaeger@warnings", "value": {"arrayValue": {"values": [{"stringValue": "trace has more than 9"}]}}}
+            {
+                "key": "@jaeger@warnings",
+                "value": {"arrayValue": {"values": [{"stringValue": "trace has more than 9"}]}},
+            }
         ]
     ),
-    "a rollout": lambda span: span.update(attributes=[{"key": "nemo.gym.rollout.id", "value": {"stringValue": "r-9"}}]),
+    "a rollout": lambda span: span.update(
+        attributes=[{"key": "nemo.gym.rollout.id", "value": {"stringValue": "r-9"}}]
+    ),
     "an id that is not the first": lambda span: span.update(traceId=span.pop("traceId")),
     "an unknown field": lambda span: span.update(more={"traceId": OTHERS[3], "spans": []}),
 }
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["many a line", "one a line"])
-@pytest.mark.parametrize("at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second document"])
+@pytest.mark.parametrize(
+    "at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second document"]
+)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_span_that_is_otherwise(change, at, alone, tmp_path, monkeypatch):
     """Whatever is unusual or wrong with one span is read, and said, as if nothing were passed over."""
     made = documents()
-    spans = [each for document in made for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    spans = [
+        each for document in made for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    ]
     change(spans[at])
     lines = [process(each) for each in spans] if alone else made
     skimmed, full = both(write(tmp_path / "f.jsonl", *map(compact, lines)), monkeypatch)
@@ -201,7 +237,9 @@ def _texts() -> dict[str, bytes]:
     batches = {"batches": documents()[0]["resourceSpans"]}
     return {
         "compact": b"\n".join(lines),
-        "raw text": b"\n".join(json.dumps(each, ensure_ascii=False).encode() for each in documents()),
+        "raw text": b"\n".join(
+            json.dumps(each, ensure_ascii=False).encode() for each in documents()
+        ),
         "over many lines": wide + b"\n" + lines[1],
         "in a list": b"[" + b",\n".join(lines) + b"]",
         "one behind the other": lines[0] + lines[1],
@@ -211,8 +249,12 @@ def _texts() -> dict[str, bytes]:
         "escaped": lines[1].replace(b"nemo.gym.failure", b"\\u006eemo.gym.failure"),
         "an escaped id": lines[0] + b"\n" + lines[1].replace(b"0af765", b"\\u0030af765"),
         "not UTF-8": lines[1].replace(b"http://h", b"http://\xff"),
-        "not UTF-8 where it is asked for": lines[1].replace(b'"span-', b'"\xff-').replace(b"judge", b"\xe9udge"),
-        "not UTF-8 in a resource": b"\n".join(lines).replace(b'"resource":{', b'"resource":{"x":"\xff",'),
+        "not UTF-8 where it is asked for": lines[1]
+        .replace(b'"span-', b'"\xff-')
+        .replace(b"judge", b"\xe9udge"),
+        "not UTF-8 in a resource": b"\n".join(lines).replace(
+            b'"resource":{', b'"resource":{"x":"\xff",'
+        ),
         "a number without end in a resource": b"\n".join(lines).replace(
             b'"resource":{', b'"resource":{"x":' + b"9" * 30_000 + b","
         ),
@@ -251,26 +293,36 @@ BINARY_CHANGES: dict[str, Callable[[Any], object]] = {
     "no trace id": lambda span: span.ClearField("trace_id"),
     "a short trace id": lambda span: setattr(span, "trace_id", b"\1" * 15),
     "an id of zeros": lambda span: setattr(span, "span_id", bytes(8)),
-    "no times": lambda span: (span.ClearField("start_time_unix_nano"), span.ClearField("end_time_unix_nano")),
+    "no times": lambda span: (
+        span.ClearField("start_time_unix_nano"),
+        span.ClearField("end_time_unix_nano"),
+    ),
     "no start": lambda span: span.ClearField("start_time_unix_nano"),
     "no end": lambda span: span.ClearField("end_time_unix_nano"),
     "no kind": lambda span: span.ClearField("kind"),
     "an unknown kind": lambda span: span.MergeFromString(b"\x30\x11"),
     "a kind far off": lambda span: span.MergeFromString(b"\x30\xff\xff\x03"),
-    "a rollout": lambda span: span.attributes.add(key="nemo.gym.rollout.id").value.MergeFromString(b"\x0a\x01r"),
+    "a rollout": lambda span: span.attributes.add(key="nemo.gym.rollout.id").value.MergeFromString(
+        b"\x0a\x01r"
+    ),
     "an unknown field": lambda span: span.MergeFromString(b"\xfa\x3f\x03abc"),
 }
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["few spans", "many spans"])
 @pytest.mark.parametrize("framed", [False, True], ids=["plain", "framed"])
-@pytest.mark.parametrize("at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second message"])
+@pytest.mark.parametrize(
+    "at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second message"]
+)
 @pytest.mark.parametrize("change", BINARY_CHANGES.values(), ids=BINARY_CHANGES)
 def test_a_span_of_protobuf(change, at, framed, many, tmp_path, monkeypatch):
     """Spans of protobuf are passed over as those of JSON are, many at once or one by one."""
     made = documents()
     for document in made:
-        more = (span(100 + id_, trace=OTHERS[id_ % 8], start=id_, end=30 - id_) for id_ in range(30 * many))
+        more = (
+            span(100 + id_, trace=OTHERS[id_ % 8], start=id_, end=30 - id_)
+            for id_ in range(30 * many)
+        )
         document["resourceSpans"][0]["scopeSpans"][0]["spans"] += more
     messages = in_protobuf(made)
     scopes = [message.resource_spans[0].scope_spans for message in messages]
@@ -290,12 +342,18 @@ def test_any_damage(alone, tmp_path, monkeypatch):
     chance = random.Random(10)
     made = documents()
     if alone:
-        made = [process(each) for part in made for each in part["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+        made = [
+            process(each)
+            for part in made
+            for each in part["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        ]
     whole = b"\n".join(map(compact, made))
     path = tmp_path / "f.jsonl"
     for _ in range(100):
         at, size = chance.randrange(len(whole)), chance.randrange(1, 30)
-        middle = chance.choice([b"", whole[at : at + size] * 2, chance.choice([b'"', b"}", b"\\", b"[", b"0", b"\n"])])
+        middle = chance.choice(
+            [b"", whole[at : at + size] * 2, chance.choice([b'"', b"}", b"\\", b"[", b"0", b"\n"])]
+        )
         path.write_bytes(whole[:at] + middle + whole[at + size :])
         skimmed, full = both(path, monkeypatch)
         assert skimmed == full, path.read_bytes()
@@ -305,7 +363,9 @@ def test_a_number_that_only_the_second_pass_reads_is_named(tmp_path):
     """A number of 30,000 digits in a passed-over span of a failing trace is a loss, as it is in any other span."""
     failing = span(1, None, seen(event("a")))
     other = span(2, 1, attributes={"size": 1})
-    whole = compact(process(failing, other)).replace(b'"intValue":"1"', b'"intValue":' + b"9" * 30_000)
+    whole = compact(process(failing, other)).replace(
+        b'"intValue":"1"', b'"intValue":' + b"9" * 30_000
+    )
     found = read(write_bytes(tmp_path, whole + b"\n" + compact(process(span(3, 1))) + b"\n"))
     assert [loss.kind for loss in found.losses] == ["bad_line"]
 

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
-pytest.importorskip("opentelemetry.instrumentation.httpx", reason="the demo's clients are traced by contrib")
+pytest.importorskip(
+    "opentelemetry.instrumentation.httpx", reason="the demo's clients are traced by contrib"
+)
 
 from failgraph.cli import main
 from real_backends import collector, jaeger, needed
@@ -39,14 +41,20 @@ def stack(tmp_path_factory) -> Iterator[Stack]:
     """A demo was told of it, and doctor."""
     folder = tmp_path_factory.mktemp("stack")
     with jaeger(folder) as there, collector(folder, there) as between:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "FAILGRAPH_"))}
+        environ = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("OTEL_", "FAILGRAPH_"))
+        }
         environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://{between.otlp_grpc}"
         environ["OTEL_EXPORTER_OTLP_PROTOCOL"] = "grpc"
         environ["FAILGRAPH_JAEGER_URL"] = there.query
 
         def run(*words: str) -> subprocess.CompletedProcess[str]:
             command = [sys.executable, "-m", "failgraph", *words]
-            return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=120)
+            return subprocess.run(
+                command, env=environ, capture_output=True, text=True, check=False, timeout=120
+            )
 
         demo, doctor = run("demo"), run("doctor", "jaeger")
         between.end()

@@ -43,7 +43,9 @@ def there(tmp_path_factory) -> Iterator[There]:
 def only(document: Document, trace_ids: set[str]) -> Document:
     """The spans of these traces."""
     kept = [
-        process_of(resource, scope, [each for each in scope["spans"] if each["traceId"] in trace_ids])
+        process_of(
+            resource, scope, [each for each in scope["spans"] if each["traceId"] in trace_ids]
+        )
         for resource in document["resourceSpans"]
         for scope in resource["scopeSpans"]
     ]
@@ -69,7 +71,10 @@ MAP = {"kvlistValue": {"values": [{"key": "a", "value": {"intValue": "1"}}]}}
 
 
 def links(*targets: tuple[str, str]) -> list[Document]:
-    return [{"traceId": each, "spanId": to, "attributes": pairs({"why": "cause"})} for each, to in targets]
+    return [
+        {"traceId": each, "spanId": to, "attributes": pairs({"why": "cause"})}
+        for each, to in targets
+    ]
 
 
 ODD = span(
@@ -131,18 +136,24 @@ ROWS = {
         ["a", "b", "taken"],
     ),
     "an event's time": Row(
-        lambda span: next(int(each["timeUnixNano"]) for each in span["events"] if each["name"] == "z"),
+        lambda span: next(
+            int(each["timeUnixNano"]) for each in span["events"] if each["name"] == "z"
+        ),
         lambda span: max(log["timestamp"] for log in span["logs"]),
         T0 // 1000 + 123,
     ),
     "the order of events": Row(
         lambda span: [each["name"] for each in span["events"]],
-        lambda span: [(log["fields"][0]["value"], log["fields"][1]["value"]) for log in span["logs"]],
+        lambda span: [
+            (log["fields"][0]["value"], log["fields"][1]["value"]) for log in span["logs"]
+        ],
         [("a", 1), ("a", 2), ("b", 3), ("taken", 2)],
         ["a", "a", "b", "z"],
     ),
     "the order of an event's attributes": Row(
-        lambda span: next(keys(each["attributes"]) for each in span["events"] if each["name"] == "z"),
+        lambda span: next(
+            keys(each["attributes"]) for each in span["events"] if each["name"] == "z"
+        ),
         lambda span: keys(span["logs"][-1]["fields"]),
         ["event", "a", "b"],
         ["a", "b", "event"],
@@ -155,7 +166,9 @@ ROWS = {
     "a long string": attribute("long", ("string", LONG), {"stringValue": LONG[:2048]}),
     "a long string in an array": attribute("whole", ("string", json.dumps([LONG]))),
     "a status message": Row(
-        lambda span: span["status"]["message"], lambda span: of_key(span["tags"], "otel.status_description")[1], "why"
+        lambda span: span["status"]["message"],
+        lambda span: of_key(span["tags"], "otel.status_description")[1],
+        "why",
     ),
     "a status": Row(
         lambda span: span["status"]["code"],
@@ -207,7 +220,9 @@ def with_scope(document: Document) -> Span:
 @pytest.mark.parametrize("row", ROWS)
 def test_what_survives_in_the_collectors_file(there, row):
     """Everything."""
-    assert ROWS[row].otlp(with_scope(only(there.file, {ZERO}))) == ROWS[row].otlp(with_scope(ODDITIES))
+    assert ROWS[row].otlp(with_scope(only(there.file, {ZERO}))) == ROWS[row].otlp(
+        with_scope(ODDITIES)
+    )
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -215,7 +230,9 @@ def test_what_survives_in_jaegers_v3(there, row):
     """Everything but the order of events, and of attributes."""
     found = with_scope(json.loads(there.jaeger.get(f"api/v3/traces/{ZERO}"))["result"])
     wanted = ROWS[row].left_in_v3
-    assert ROWS[row].otlp(found) == (ROWS[row].otlp(with_scope(ODDITIES)) if wanted is ... else wanted)
+    assert ROWS[row].otlp(found) == (
+        ROWS[row].otlp(with_scope(ODDITIES)) if wanted is ... else wanted
+    )
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -231,7 +248,9 @@ def test_what_survives_in_the_stand_in_for_tempo(row):
     """Everything but long strings outside of arrays; ids and the status are written otherwise."""
     found = with_scope(tempo(ODDITIES, "batches"))
     wanted = ROWS[row].left_in_tempo
-    assert ROWS[row].otlp(found) == (ROWS[row].otlp(with_scope(ODDITIES)) if wanted is ... else wanted)
+    assert ROWS[row].otlp(found) == (
+        ROWS[row].otlp(with_scope(ODDITIES)) if wanted is ... else wanted
+    )
 
 
 # --- the shapes of test_dialects
@@ -246,7 +265,9 @@ def apart(number: int, document: Document) -> Document:
     return found
 
 
-SHAPES = {name: apart(number, document) for number, (name, document) in enumerate(shapes().items(), 1)}
+SHAPES = {
+    name: apart(number, document) for number, (name, document) in enumerate(shapes().items(), 1)
+}
 
 
 def named(document: Document) -> Document:
@@ -296,7 +317,11 @@ def comparable(trace: Document) -> list[Span]:
     """The spans of a trace of Jaeger's own JSON, each with its process."""
     spans = []
     for each in trace["spans"]:
-        kept = {key: value for key, value in each.items() if key not in ("warnings", "flags", "processID")}
+        kept = {
+            key: value
+            for key, value in each.items()
+            if key not in ("warnings", "flags", "processID")
+        }
         kept["tags"] = [tag for tag in kept["tags"] if not tag["key"].startswith("otel.scope.")]
         spans.append({**kept, "process": trace["processes"][each["processID"]]})
     return sorted(spans, key=lambda each: each["spanID"])

@@ -26,7 +26,14 @@ def run(setting, capsys):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"v2": False}, {"protobuf": False}, {"v2": False, "protobuf": False}, {"prefix": "/tempo"}]
+    "options",
+    [
+        {},
+        {"v2": False},
+        {"protobuf": False},
+        {"v2": False, "protobuf": False},
+        {"prefix": "/tempo"},
+    ],
 )
 def test_one_trace(options, run, tmp_path):
     """By its id, from either API and in either form: what a file of it gives, in each of its ways to be asked for."""
@@ -35,7 +42,13 @@ def test_one_trace(options, run, tmp_path):
     with tempo_stand_in(document, **options) as tempo:
         url = tempo.url + options.get("prefix", "")
         page = f"https://grafana.example/explore?left=%5B%22now%22,%22Tempo%22,%7B%22query%22:%22{TRACE}%22%7D%5D"
-        sources = ("tempo", TRACE), ("tempo", TRACE.upper()), (url, TRACE), (f"{url}/api/traces/{TRACE}",), (page,)
+        sources = (
+            ("tempo", TRACE),
+            ("tempo", TRACE.upper()),
+            (url, TRACE),
+            (f"{url}/api/traces/{TRACE}",),
+            (page,),
+        )
         for source in sources:
             assert run(url, "show", *source) == (0, expected, "")
 
@@ -57,7 +70,9 @@ def test_a_part_of_a_trace_is_said(options, run):
     with tempo_stand_in(failing(TRACE), part="trace exceeds max size", **options) as tempo:
         code, (row,), err = run(tempo.url, "show", "tempo", TRACE, "--strict")
     assert (code, err) == (1, "")
-    assert row["losses"] == [{"kind": "partial_trace", "detail": "a part only: trace exceeds max size"}]
+    assert row["losses"] == [
+        {"kind": "partial_trace", "detail": "a part only: trace exceeds max size"}
+    ]
 
 
 def test_a_trace_that_is_too_large_is_said(run):
@@ -74,14 +89,26 @@ def test_a_trace_that_is_too_large_is_said(run):
 def test_what_is_asked_for_is_found(run):
     """By kind, boundary, service, rollout, any of several; failures on spans without a hop too."""
     traces = {
-        "a" * 32: failing("a" * 32, kind="judge_failed", boundary="resources_server", service="judge", rollout="r-1"),
-        "b" * 32: failing("b" * 32, SECOND, kind='a "quoted" \\ kind\n', boundary="sandbox", rollout='r"2'),
+        "a" * 32: failing(
+            "a" * 32,
+            kind="judge_failed",
+            boundary="resources_server",
+            service="judge",
+            rollout="r-1",
+        ),
+        "b" * 32: failing(
+            "b" * 32, SECOND, kind='a "quoted" \\ kind\n', boundary="sandbox", rollout='r"2'
+        ),
         "c" * 32: moved(process(span(1, None, start=5, trace="c" * 32))),
         "d" * 32: moved(
             process(
                 span(1, None, trace="d" * 32),
                 failure_span(
-                    2, 1, seen(event("x", kind="late", boundary="model"), 9), trace="d" * 32, start=2 * SECOND
+                    2,
+                    1,
+                    seen(event("x", kind="late", boundary="model"), 9),
+                    trace="d" * 32,
+                    start=2 * SECOND,
                 ),
                 service="script",
             )
@@ -95,7 +122,17 @@ def test_what_is_asked_for_is_found(run):
             (["--kind", 'a "quoted" \\ kind\n'], {b}),
             (["--kind", "judge_failed", "--kind", "late"], {a, d}),
             (["--kind", "judge_failed", "--boundary", "sandbox"], set()),
-            (["--kind", "judge_failed", "--boundary", "sandbox", "--boundary", "resources_server"], {a}),
+            (
+                [
+                    "--kind",
+                    "judge_failed",
+                    "--boundary",
+                    "sandbox",
+                    "--boundary",
+                    "resources_server",
+                ],
+                {a},
+            ),
             (["--boundary", "sandbox"], {b}),
             (["--service", "judge"], {a}),
             (["--service", "script", "--kind", "late"], {d}),
@@ -112,14 +149,19 @@ def test_a_rollout_that_is_not_there(run):
     """It is said where was looked."""
     with tempo_stand_in(failing(TRACE)) as tempo:
         lag = "Tempo's search finds a trace only some seconds after it has arrived"
-        for more, where in (([], "looked at the last hour; --since sets from when on; "), (["--since", "1d"], "")):
+        for more, where in (
+            ([], "looked at the last hour; --since sets from when on; "),
+            (["--since", "1d"], ""),
+        ):
             said = f"failgraph: tempo holds no span of rollout none; {where}{lag}\n"
             assert run(tempo.url, "list", "tempo", "--rollout", "none", *more) == (3, [], said)
 
 
 def test_all_are_found_however_many_there_are(run):
     """More than an answer holds: the newest first, and what was left out is said."""
-    many = {f"{number:032x}": failing(f"{number:032x}", number * SECOND) for number in range(1, 251)}
+    many = {
+        f"{number:032x}": failing(f"{number:032x}", number * SECOND) for number in range(1, 251)
+    }
     with tempo_stand_in(*many.values()) as tempo:
         code, rows, err = run(tempo.url, "list", "tempo", "--since", "1h", "--limit", "1000")
         assert (code, ids(rows), err) == (0, list(many), "")
@@ -149,14 +191,18 @@ def test_more_in_one_second_than_are_given_is_a_loss(run):
     """A window of a second cannot be divided."""
     many = [failing(f"{number:032x}") for number in range(1, 151)]
     with tempo_stand_in(*many) as tempo:
-        code, rows, err = run(tempo.url, "list", "tempo", "--since", "1h", "--limit", "1000", "--strict")
+        code, rows, err = run(
+            tempo.url, "list", "tempo", "--since", "1h", "--limit", "1000", "--strict"
+        )
     assert (code, len(rows)) == (1, 100)
     assert "more traces of one moment than it gives at once" in err
 
 
 def test_a_query_that_is_refused_is_said(run):
     """As a Tempo of before 2.6 does, which knows no events."""
-    with serving(lambda *_: Reply(b"invalid TraceQL query: parse error", 400, "text/plain")) as tempo:
+    with serving(
+        lambda *_: Reply(b"invalid TraceQL query: parse error", 400, "text/plain")
+    ) as tempo:
         code, _, err = run(tempo.url, "list", "tempo")
     assert (code, err) == (
         3,
@@ -164,13 +210,19 @@ def test_a_query_that_is_refused_is_said(run):
     )
 
 
-@given(st.text(max_size=30), st.sets(st.text(max_size=10), max_size=3), st.sets(st.sampled_from(FailureBoundary)))
+@given(
+    st.text(max_size=30),
+    st.sets(st.text(max_size=10), max_size=3),
+    st.sets(st.sampled_from(FailureBoundary)),
+)
 def test_no_text_breaks_out_of_a_query(rollout, kinds, boundaries):
     """Whatever a name holds it is one string of TraceQL, and means itself."""
     names = frozenset(each.value for each in boundaries)
     parsed(traceql(Query(kinds=frozenset(kinds), boundaries=names, services=frozenset({rollout}))))
     matches = parsed(traceql(Query(rollout_id=rollout)))
-    document = process(span(1, None, attributes={"nemo.gym.rollout.id": rollout}))["resourceSpans"][0]
+    document = process(span(1, None, attributes={"nemo.gym.rollout.id": rollout}))["resourceSpans"][
+        0
+    ]
     assert matches([(document["resource"], each) for each in document["scopeSpans"][0]["spans"]])
 
 

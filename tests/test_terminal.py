@@ -37,7 +37,11 @@ def on_terminal(width: int, *words: str, **environ: str) -> str:
     """What a command prints on a terminal of `width` columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    plain = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
+    }
     command = subprocess.Popen(
         [sys.executable, "-m", "failgraph", *words],
         stdout=follower, stderr=follower, env={**plain, "TERM": "xterm-256color", **environ},
@@ -87,7 +91,10 @@ def test_a_tree_deeper_than_the_terminal_is_wide(tmp_path):
     from rich.cells import cell_len
 
     path = tmp_path / "deep.jsonl"
-    nest = [span(number, number - 1 or None, kind=2, name="a name of some length") for number in range(1, 40)]
+    nest = [
+        span(number, number - 1 or None, kind=2, name="a name of some length")
+        for number in range(1, 40)
+    ]
     nest[-1]["events"] = [seen(event("e1", failure_reason="words " * 30))]
     write(path, process(*nest))
     shown = COLOUR.sub("", on_terminal(80, "show", str(path))).splitlines()
@@ -106,7 +113,9 @@ def test_colours_by_boundary_and_no_color(traces):
 def test_no_hostile_text_reaches_the_terminal(traces, command):
     """But for rich's own colours there is no control character, and no markup of a record is followed."""
     shown = COLOUR.sub("", on_terminal(120, command, traces))
-    assert not [char for char in shown if (ord(char) < 0x20 and char != "\n") or 0x7F <= ord(char) < 0xA0]
+    assert not [
+        char for char in shown if (ord(char) < 0x20 and char != "\n") or 0x7F <= ord(char) < 0xA0
+    ]
     assert "\u202e" not in shown
     if command == "show":
         assert "[bold]markup[/bold]" in shown.replace("\n", "")

@@ -12,7 +12,9 @@ from failgraph import NgFailureEvent
 pytest_plugins = ["pytester"]
 
 
-def failure(kind: str, boundary: str, cause: BaseException | None = None, reason: str = "") -> NgFailureEvent:
+def failure(
+    kind: str, boundary: str, cause: BaseException | None = None, reason: str = ""
+) -> NgFailureEvent:
     error = NgFailureEvent(kind, reason, boundary=boundary)
     error.__cause__ = cause
     return error
@@ -85,8 +87,8 @@ def test_pytest_finds_the_fixture_by_itself(pytester):
 def test_loading_the_plugin_costs_a_project_nothing():
     """pytest loads it in every project: it brings neither pydantic nor OpenTelemetry until the fixture is used."""
 
-    script = (
-        "import sys, failgraph.testing; print([n for n in sys.modules if n.startswith(('pydantic', 'opentelemetry'))])"
+    script = "import sys, failgraph.testing; print([n for n in sys.modules if n.startswith(('pydantic', 'opentelemetry'))])"
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -17,7 +17,9 @@ from failgraph import NgFailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode
 
-fastapi = pytest.importorskip("fastapi", reason="the server layer is tested on FastAPI, which this set lacks")
+fastapi = pytest.importorskip(
+    "fastapi", reason="the server layer is tested on FastAPI, which this set lacks"
+)
 pytest.importorskip("fastapi.telemetry", reason="this FastAPI does not trace itself")
 
 

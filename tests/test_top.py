@@ -47,7 +47,10 @@ def test_a_failure_costs_the_spans_that_ended_in_it(rows):
     found = rows(rollout(), process(span(9, None, end=300, trace=CLEAN)))
     times = {kind: [getattr(row, name) for name in TIMES] for kind, row in found.items()}
     assert times == {"run_failed": [100, 0.25, 5], "model_failed": [40, 0.1, 10]}
-    assert {kind: row.root_cause_count for kind, row in found.items()} == {"run_failed": 0, "model_failed": 1}
+    assert {kind: row.root_cause_count for kind, row in found.items()} == {
+        "run_failed": 0,
+        "model_failed": 1,
+    }
 
 
 def test_a_recovered_failure_is_counted_apart(rows):
@@ -84,8 +87,17 @@ def test_a_failure_in_two_reports_is_counted_once(rows):
     found = rows(process(span(1, None, seen(event("a", kind="cause"), 5))), process(effect))
     assert {kind: row.count for kind, row in found.items()} == {"cause": 1, "effect": 1}
     only = rows(
-        process(span(1, None, seen(event("a", kind="cause"), 5), attributes={"nemo.gym.rollout.id": "r1"})),
-        process({**effect, "attributes": [{"key": "nemo.gym.rollout.id", "value": {"stringValue": "r2"}}]}),
+        process(
+            span(
+                1, None, seen(event("a", kind="cause"), 5), attributes={"nemo.gym.rollout.id": "r1"}
+            )
+        ),
+        process(
+            {
+                **effect,
+                "attributes": [{"key": "nemo.gym.rollout.id", "value": {"stringValue": "r2"}}],
+            }
+        ),
         query=Query(rollout_id="r2"),
     )
     assert {kind: row.count for kind, row in only.items()} == {"cause": 1, "effect": 1}
@@ -93,7 +105,9 @@ def test_a_failure_in_two_reports_is_counted_once(rows):
 
 def test_the_delay_is_the_middle_one(rows):
     """Of an odd number of traces the median delay is that of the one in the middle."""
-    spans = [span(1, None, seen(event(f"e{at}"), at), trace=f"{at:032x}", end=100) for at in (10, 20, 90)]
+    spans = [
+        span(1, None, seen(event(f"e{at}"), at), trace=f"{at:032x}", end=100) for at in (10, 20, 90)
+    ]
     assert rows(process(*spans))["judge_failed"].median_delay_nano == 80
 
 
@@ -101,7 +115,13 @@ def test_only_what_is_asked_for_is_counted(rows):
     """With a kind, a boundary and a service only the failures that fit all of them are in the table."""
     assert set(rows(rollout(), query=Query(kinds=frozenset({"model_failed"})))) == {"model_failed"}
     assert set(rows(rollout(), query=Query(boundaries=frozenset({"agent"})))) == {"run_failed"}
-    assert rows(rollout(), query=Query(kinds=frozenset({"model_failed"}), boundaries=frozenset({"agent"}))) == {}
+    assert (
+        rows(
+            rollout(),
+            query=Query(kinds=frozenset({"model_failed"}), boundaries=frozenset({"agent"})),
+        )
+        == {}
+    )
     assert rows(rollout(), query=Query(services=frozenset({"other"}))) == {}
 
 
@@ -122,14 +142,24 @@ def test_the_command_prints_a_table_and_the_same_as_json(tmp_path, capsys):
 def test_the_share_is_of_the_time_that_was_asked_for(tmp_path, capsys):
     """With --since only of what began since then, also without failures; where --limit leaves failures out, unknown."""
     late = process(
-        span(1, None, seen(event("late"), 5 * SECOND), start=5 * SECOND, end=6 * SECOND, trace=OTHER, **BROKEN),
+        span(
+            1,
+            None,
+            seen(event("late"), 5 * SECOND),
+            start=5 * SECOND,
+            end=6 * SECOND,
+            trace=OTHER,
+            **BROKEN,
+        ),
         span(9, None, start=5 * SECOND, end=8 * SECOND, trace=CLEAN),
     )
     early = process(span(1, None, seen(event("early"), 1), end=SECOND, **BROKEN))
 
     def shares(*options):
         assert main(["top", str(write(tmp_path / "file", early, late)), "--json", *options]) == 0
-        return [json.loads(line)["time_lost_ratio"] for line in capsys.readouterr().out.splitlines()]
+        return [
+            json.loads(line)["time_lost_ratio"] for line in capsys.readouterr().out.splitlines()
+        ]
 
     assert shares() == [0.4]
     assert shares("--since", "2023-11-14T22:13:22Z") == [0.25]
@@ -140,7 +170,11 @@ def test_the_share_is_of_the_time_that_was_asked_for(tmp_path, capsys):
 def test_a_hostile_kind_and_service_are_neutral(tmp_path):
     """Escape sequences in names reach no terminal, and the columns stay columns."""
     happened = seen(event("a", kind="k\x1b[31m\n" + "x" * 500))
-    found = read(write(tmp_path / "file", process(span(1, None, happened), service="s\x1b]0;t\x07" + "y" * 500)))
+    found = read(
+        write(
+            tmp_path / "file", process(span(1, None, happened), service="s\x1b]0;t\x07" + "y" * 500)
+        )
+    )
     lines = [plain(line) for line in top_lines(top_rows(found.traces, Query(), found.durations))]
     assert len(lines) == 2
     assert all(line.isprintable() and len(line) < 250 for line in lines)

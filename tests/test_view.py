@@ -59,7 +59,10 @@ def rollout() -> list[dict[str, Any]]:
                 seen(event("top", kind="agent_run_error", cause_id="mid"), 1500 * MS),
                 name="rollout",
                 end=2000 * MS,
-                attributes={**reported("root", "mid", "side", "top", own="top"), "nemo.gym.rollout.id": "r-17"},
+                attributes={
+                    **reported("root", "mid", "side", "top", own="top"),
+                    "nemo.gym.rollout.id": "r-17",
+                },
             ),
             span(2, 1, name="client call", start=10 * MS, end=900 * MS),
         ),
@@ -82,7 +85,12 @@ def rollout() -> list[dict[str, Any]]:
                 start=100 * MS,
                 end=300 * MS,
             ),
-            failure_span(5, 3, seen(event("side", kind="session_lost", cause_id="root"), 400 * MS), start=400 * MS),
+            failure_span(
+                5,
+                3,
+                seen(event("side", kind="session_lost", cause_id="root"), 400 * MS),
+                start=400 * MS,
+            ),
             service="agent server",
         ),
     ]
@@ -96,8 +104,17 @@ def kinds_in(lines: list[str]) -> list[str]:
 def test_each_failure_stands_in_the_tree_once(one: Callable[..., Trace]) -> None:
     """Every failure has one line of its own; a shared cause is referred to by its number."""
     lines = list(tree_of(one(*rollout())))
-    assert sorted(kinds_in(lines)) == ["agent_run_error", "judge_failed", "provider_oom_killed", "session_lost"]
-    number = {match[2]: match[1] for line in lines if (match := re.search(r"[├└]─ (#\d+) \w+ (\w+)", line))}
+    assert sorted(kinds_in(lines)) == [
+        "agent_run_error",
+        "judge_failed",
+        "provider_oom_killed",
+        "session_lost",
+    ]
+    number = {
+        match[2]: match[1]
+        for line in lines
+        if (match := re.search(r"[├└]─ (#\d+) \w+ (\w+)", line))
+    }
     causes = [line for line in lines if "caused by" in line]
     assert len(causes) == 3
     assert sum(f"caused by {number['provider_oom_killed']} " in line for line in causes) == 2
@@ -111,7 +128,9 @@ def test_offsets_and_durations_are_those_of_the_file(one: Callable[..., Trace]) 
 
     def line(text: str) -> list[str]:
         return next(
-            each for each in lines if text in each and "caused by" not in each and "root cause" not in each
+            each
+            for each in lines
+            if text in each and "caused by" not in each and "root cause" not in each
         ).split()
 
     assert "2.000 s" in lines[0]
@@ -121,7 +140,9 @@ def test_offsets_and_durations_are_those_of_the_file(one: Callable[..., Trace]) 
     assert line("agent session_lost")[:2] == ["400.0", "ms"]
     assert line("agent judge_failed")[:2] == ["700.0", "ms"]
     assert line("agent agent_run_error")[:2] == ["1.500", "s"]
-    delays = [match[1] for each in lines if (match := re.search(r"caused by .*, (\S+ \S+) before", each))]
+    delays = [
+        match[1] for each in lines if (match := re.search(r"caused by .*, (\S+ \S+) before", each))
+    ]
     assert sorted(delays) == ["200.0 ms", "500.0 ms", "800.0 ms"]
 
 
@@ -136,7 +157,10 @@ def test_recovered_and_own_are_told_apart(one: Callable[..., Trace]) -> None:
     """The recovered failure is marked so, the own failures are marked so, and nothing else is."""
     lines = list(tree_of(one(*rollout())))
     assert kinds_in([line for line in lines if "(recovered)" in line]) == ["session_lost"]
-    assert sorted(kinds_in([line for line in lines if "(own failure" in line])) == ["agent_run_error", "judge_failed"]
+    assert sorted(kinds_in([line for line in lines if "(own failure" in line])) == [
+        "agent_run_error",
+        "judge_failed",
+    ]
 
 
 def test_the_head_names_what_matters(one: Callable[..., Trace]) -> None:
@@ -145,7 +169,14 @@ def test_the_head_names_what_matters(one: Callable[..., Trace]) -> None:
     head = " ".join(list(tree_of(trace))[:2])
     for text in (TRACE, "r-17", "gym", "4 failures", "1 recovered", "sandbox provider_oom_killed"):
         assert text in head
-    for text in (TRACE, "gym", "4 failures", "1 recovered", "sandbox provider_oom_killed", "2023-11-14T22:13:20Z"):
+    for text in (
+        TRACE,
+        "gym",
+        "4 failures",
+        "1 recovered",
+        "sandbox provider_oom_killed",
+        "2023-11-14T22:13:20Z",
+    ):
         assert text in line_of(trace)
     assert "\n" not in line_of(trace)
 
@@ -153,14 +184,26 @@ def test_the_head_names_what_matters(one: Callable[..., Trace]) -> None:
 def test_hops_nest_as_their_spans(one: Callable[..., Trace]) -> None:
     """A hop stands below the hop that called it, its failures below it, by time."""
     lines = list(tree_of(one(*rollout())))
-    column = {name: next(line for line in lines if name in line).index(name) for name in ("rollout [", "POST /run [")}
+    column = {
+        name: next(line for line in lines if name in line).index(name)
+        for name in ("rollout [", "POST /run [")
+    }
     assert column["rollout ["] < column["POST /run ["]
     order = [
-        next(at for at, line in enumerate(lines) if "[" in line and "caused" not in line and text in line)
+        next(
+            at
+            for at, line in enumerate(lines)
+            if "[" in line and "caused" not in line and text in line
+        )
         for text in ("rollout [gym]", "POST /run [")
     ]
     assert order == sorted(order)
-    assert kinds_in(lines) == ["provider_oom_killed", "session_lost", "judge_failed", "agent_run_error"]
+    assert kinds_in(lines) == [
+        "provider_oom_killed",
+        "session_lost",
+        "judge_failed",
+        "agent_run_error",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -173,9 +216,15 @@ def test_hops_nest_as_their_spans(one: Callable[..., Trace]) -> None:
     ],
     ids=["lone failure span", "failure span of a lost parent", "ring of parents", "own parent"],
 )
-def test_a_failure_without_a_hop_is_shown(spans: list[dict[str, Any]], one: Callable[..., Trace]) -> None:
+def test_a_failure_without_a_hop_is_shown(
+    spans: list[dict[str, Any]], one: Callable[..., Trace]
+) -> None:
     """A failure that has no hop above it, since spans were lost or are damaged, stands in the tree all the same."""
-    lines = [line for line in tree_of(one(process(*spans))) if not line.startswith(("root cause", "lost:"))]
+    lines = [
+        line
+        for line in tree_of(one(process(*spans)))
+        if not line.startswith(("root cause", "lost:"))
+    ]
     assert sum("session_lost" in line for line in lines) == 1
 
 
@@ -183,7 +232,10 @@ def test_what_is_unknown_or_lost_is_said(one: Callable[..., Trace]) -> None:
     """An unknown duration is a question mark, and each loss is named with its kind."""
     held = span(2, 9, seen(event("e1", cause_id="gone")), name="work", end=None)
     lines = list(tree_of(one(process(held))))
-    assert next(line for line in lines if "work [gym]" in line and "lost" not in line).split()[2] == "?"
+    assert (
+        next(line for line in lines if "work [gym]" in line and "lost" not in line).split()[2]
+        == "?"
+    )
     for kind in ("span_missing", "unended", "cause_missing"):
         assert sum(kind in line for line in lines) == 1
     assert any("gone" in line for line in lines)
@@ -191,7 +243,9 @@ def test_what_is_unknown_or_lost_is_said(one: Callable[..., Trace]) -> None:
 
 def test_many_losses_are_counted(one: Callable[..., Trace]) -> None:
     """However much was lost, the tree stays readable and says how much more there is."""
-    lines = list(tree_of(one(process(*(span(at, at + 1000, seen(event(str(at)))) for at in range(1, 60))))))
+    lines = list(
+        tree_of(one(process(*(span(at, at + 1000, seen(event(str(at)))) for at in range(1, 60)))))
+    )
     lost = [line for line in lines if line.startswith("lost")]
     assert len(lost) < 30
     assert f"{59 - (len(lost) - 1)} more" in lost[-1]
@@ -199,7 +253,9 @@ def test_many_losses_are_counted(one: Callable[..., Trace]) -> None:
 
 def test_unreported_is_marked_with_its_reason(one: Callable[..., Trace]) -> None:
     """A failure that its hop did not report is marked with why."""
-    lines = list(tree_of(one(process(span(1, None, seen(event("e1"), late=True), attributes=reported())))))
+    lines = list(
+        tree_of(one(process(span(1, None, seen(event("e1"), late=True), attributes=reported()))))
+    )
     assert any("unreported: late" in line and "judge_failed" in line for line in lines)
 
 
@@ -259,12 +315,20 @@ def everywhere(evil: str) -> list[dict[str, Any]]:
     }
     unknown = {PREFIX + "sandbox.field" + evil: "value"}
     spoiled = seen(event("x" + evil, boundary="sandbox"))
-    spoiled["attributes"] += process(span(1, attributes=unknown))["resourceSpans"][0]["scopeSpans"][0]["spans"][0][
-        "attributes"
-    ]
+    spoiled["attributes"] += process(span(1, attributes=unknown))["resourceSpans"][0]["scopeSpans"][
+        0
+    ]["spans"][0]["attributes"]
     return [
         process(
-            span(1, None, seen(record, 5), spoiled, name="name" + evil, end=None, attributes=attributes),
+            span(
+                1,
+                None,
+                seen(record, 5),
+                spoiled,
+                name="name" + evil,
+                end=None,
+                attributes=attributes,
+            ),
             span(2, 99, seen(cause, 3), name="inner" + evil, kind=SERVER, droppedEventsCount=1),
             service="service" + evil,
         )
@@ -291,7 +355,9 @@ def test_no_hostile_text_reaches_the_output(
 
 
 @pytest.mark.parametrize("evil", HOSTILE.values(), ids=HOSTILE)
-def test_no_hostile_text_reaches_an_error(evil: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_hostile_text_reaches_an_error(
+    evil: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nor by way of an error: a hostile file name, trace id or setting."""
     path = write(tmp_path / "f", *everywhere(evil))
     name = evil.replace("\x00", "").replace("/", "")
@@ -325,19 +391,31 @@ def test_a_hostile_argument_is_shown_harmless(capsys: pytest.CaptureFixture[str]
     assert raw(capsys.readouterr().err) == set()
 
 
-@pytest.mark.parametrize("markup", ["[red]x[/red]", "[link=http://evil]x[/link]", "**x**", "<b>x</b>", ":bomb:", "\\"])
-def test_markup_is_only_text(markup: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "markup", ["[red]x[/red]", "[link=http://evil]x[/link]", "**x**", "<b>x</b>", ":bomb:", "\\"]
+)
+def test_markup_is_only_text(
+    markup: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Markup of any kind is never interpreted: it is shown as the characters that it is."""
-    path = write(tmp_path / "f", process(span(1, None, seen(event("e1", failure_reason=markup, kind=markup)))))
+    path = write(
+        tmp_path / "f",
+        process(span(1, None, seen(event("e1", failure_reason=markup, kind=markup)))),
+    )
     assert main(["show", str(path)]) == 0
     out = capsys.readouterr().out
     assert f"“{markup}”" in out
     assert f"agent {markup}" in out
 
 
-def test_long_text_is_cut_in_the_tree_and_whole_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_text_is_cut_in_the_tree_and_whole_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A text of 2,000 characters does not flood the tree; JSON has all of it."""
-    path = write(tmp_path / "f", process(span(1, None, seen(event("e1", failure_reason="€" * 2000)), name="n" * 5000)))
+    path = write(
+        tmp_path / "f",
+        process(span(1, None, seen(event("e1", failure_reason="€" * 2000)), name="n" * 5000)),
+    )
     assert main(["show", str(path)]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) < 400
     assert main(["show", "--json", str(path)]) == 0

@@ -18,17 +18,25 @@ class Backend:
 
     def __call__(self, start: int, end: int) -> Page:
         self.asked += 1
-        inside = [key for key in self.order if any(start <= at <= end for at in self.moments[key])][:PAGE]
+        inside = [key for key in self.order if any(start <= at <= end for at in self.moments[key])][
+            :PAGE
+        ]
         return Page({key: min(self.moments[key]) for key in inside}, len(inside) >= PAGE)
 
 
 @given(st.data())
 def test_nothing_is_passed_over(data):
     """Whatever the order, the answer holds every trace of the time, or the newest, or says that there are more."""
-    moments = data.draw(st.dictionaries(st.text("abcdef", min_size=3, max_size=3), st.integers(0, 300), max_size=30))
-    spread = {key: [at * 16] for key, at in moments.items()}  # what is of two moments is told apart by the windows
+    moments = data.draw(
+        st.dictionaries(st.text("abcdef", min_size=3, max_size=3), st.integers(0, 300), max_size=30)
+    )
+    spread = {
+        key: [at * 16] for key, at in moments.items()
+    }  # what is of two moments is told apart by the windows
     limit = data.draw(st.integers(1, 40))
-    found = newest(Backend(spread, data.draw(st.permutations(list(spread)))), 0, 5000, limit, SMALLEST)
+    found = newest(
+        Backend(spread, data.draw(st.permutations(list(spread)))), 0, 5000, limit, SMALLEST
+    )
     times = sorted((at for (at,) in spread.values()), reverse=True)
     shown = [spread[key][0] for key in found.trace_ids]
     assert len(shown) <= limit

@@ -18,7 +18,9 @@ from failgraph.readers import Reading, read
 def use(provider: TracerProvider, context: SpanContext) -> None:
     """Each public name once."""
     provider.add_span_processor(failgraph.FailureSpanProcessor())
-    event = FailureEvent(event_id="1", failure_kind="transport_timeout", boundary=FailureBoundary.MODEL)
+    event = FailureEvent(
+        event_id="1", failure_kind="transport_timeout", boundary=FailureBoundary.MODEL
+    )
     with failgraph.hop():
         recorded = failgraph.record(event, own=True)
         assert_type(recorded.event_id, str | None)

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     )
     from failgraph.recording.hops import current_report as current_report, hop as hop
     from failgraph.recording.processor import FailureSpanProcessor as FailureSpanProcessor
-    from failgraph.recording.recorder import flush as flush, record as record, report_for_trace as report_for_trace
+    from failgraph.recording.recorder import (
+        flush as flush,
+        record as record,
+        report_for_trace as report_for_trace,
+    )
     from failgraph.recording.writer import Recorded as Recorded
     from failgraph.transport.asgi import FailureMiddleware as FailureMiddleware
     from failgraph.transport.replies import raise_for_failure as raise_for_failure

@@ -35,4 +35,6 @@ class Birth(NamedTuple):
 def here() -> Birth:
     """This moment and place."""
     span = trace.get_current_span()
-    return Birth(time.time_ns(), span if span.get_span_context().is_valid else None, current_hop.get())
+    return Birth(
+        time.time_ns(), span if span.get_span_context().is_valid else None, current_hop.get()
+    )

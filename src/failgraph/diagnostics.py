@@ -60,7 +60,10 @@ class guard:  # noqa: N801 - used as a function is
         pass
 
     def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
     ) -> bool:
         if not isinstance(exc, Exception):
             return False

@@ -71,7 +71,9 @@ def target(environ: Mapping[str, str]) -> Target:
     # gRPC takes 443 where nobody says a port, whatever stands before the name.
     given = 443 if url.scheme == "https" or protocol == GRPC else 80
     standard = given if value else HTTP_PORT if protocol == HTTP else 4317
-    return Target(protocol, host, port or standard, named_by, hidden=not survives(host, value or host))
+    return Target(
+        protocol, host, port or standard, named_by, hidden=not survives(host, value or host)
+    )
 
 
 def protocol_of(environ: Mapping[str, str]) -> str | None:
@@ -95,7 +97,9 @@ def listens(where: Target) -> bool:
 def exporter(where: Target) -> SpanExporter:
     """The exporter; it reads address, headers and certificates from the environment by itself."""
     if where.protocol == HTTP:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as OverHTTP
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
+            OTLPSpanExporter as OverHTTP,
+        )
 
         return OverHTTP()
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as OverGRPC

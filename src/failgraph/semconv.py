@@ -162,7 +162,9 @@ ROLLOUT_SPAN: Final = "nemo.gym.rollout_attempt"
 """Name of the span of one attempt at a rollout, in the collector, which has none."""
 
 NAMES: Final = {
-    value: value for value in list(globals().values()) if isinstance(value, str) and value.startswith(PREFIX)
+    value: value
+    for value in list(globals().values())
+    if isinstance(value, str) and value.startswith(PREFIX)
 }
 """Our names, each to itself: a reader keeps one text of each, however often it meets it."""
 

@@ -72,7 +72,9 @@ def sanitize(text: str, limit: int = 200) -> str:
     shown = cut(text, limit)
     if shown.isascii() and shown.isprintable():
         return shown
-    return "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in shown)
+    return "".join(
+        _escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in shown
+    )
 
 
 def _escaped(char: str) -> str:

@@ -33,14 +33,20 @@ app = FastAPI()
 
 @app.get("/recovered")
 async def recovered() -> dict:
-    failure_transport.observe_failure(NgFailureEvent("provider_unavailable", "try 1", 503, None, FailureBoundary.MODEL))
+    failure_transport.observe_failure(
+        NgFailureEvent("provider_unavailable", "try 1", 503, None, FailureBoundary.MODEL)
+    )
     return {}
 
 
 @app.get("/told")
 async def told() -> dict:
-    event = FailureEvent(event_id="theirs", failure_kind="judge_failed", boundary=FailureBoundary.RESOURCES_SERVER)
-    failure_transport.observe_reply(report=FailureReport(events={"theirs": event}, failure_id="theirs"))
+    event = FailureEvent(
+        event_id="theirs", failure_kind="judge_failed", boundary=FailureBoundary.RESOURCES_SERVER
+    )
+    failure_transport.observe_reply(
+        report=FailureReport(events={"theirs": event}, failure_id="theirs")
+    )
     return {}
 
 
@@ -49,18 +55,23 @@ async def raises() -> dict:
     try:
         raise NgFailureEvent("transport_timeout", "slow", None, None, FailureBoundary.MODEL)
     except NgFailureEvent as cause:
-        raise NgFailureEvent("agent_run_error", "gave up", None, None, FailureBoundary.AGENT) from cause
+        raise NgFailureEvent(
+            "agent_run_error", "gave up", None, None, FailureBoundary.AGENT
+        ) from cause
 
 
 @app.middleware("http")
 async def between(request: Any, call_next: Any) -> Any:
     if request.url.path == "/outside":
-        raise NgFailureEvent("agent_run_error", "no route saw it", None, None, FailureBoundary.AGENT)
+        raise NgFailureEvent(
+            "agent_run_error", "no route saw it", None, None, FailureBoundary.AGENT
+        )
     return await call_next(request)
 
 
 app.add_middleware(
-    ExceptionHandlingMiddleware, failure_reply=lambda error: JSONResponse({"failed": str(error)}, status_code=502)
+    ExceptionHandlingMiddleware,
+    failure_reply=lambda error: JSONResponse({"failed": str(error)}, status_code=502),
 )
 FastAPIInstrumentor.instrument_app(app)
 
@@ -72,8 +83,13 @@ async def main() -> dict[str, Any]:
         for path in ("recovered", "told", "raises", "outside"):
             reply = await http.get(f"/{path}", headers={"x-ng-failure-accept": "1"})
             values = reply.headers.get_list("x-ng-failure-report")
-            events = [event.attributes for span in exporter.get_finished_spans() for event in span.events]
-            own = [span.attributes.get("nemo.gym.failure.report.id") for span in exporter.get_finished_spans()]
+            events = [
+                event.attributes for span in exporter.get_finished_spans() for event in span.events
+            ]
+            own = [
+                span.attributes.get("nemo.gym.failure.report.id")
+                for span in exporter.get_finished_spans()
+            ]
             exporter.clear()
             found[path] = {
                 "status": reply.status_code,

@@ -33,7 +33,12 @@ from failgraph import NgFailureEvent  # noqa: E402
 
 NAME = sys.argv[1] if __name__ == "__main__" else "collector"
 FOLDER = os.environ["FLEET_FOLDER"]
-BOUNDARIES = {"model": "model", "agent": "agent", "resources": "resources_server", "environment": "environment"}
+BOUNDARIES = {
+    "model": "model",
+    "agent": "agent",
+    "resources": "resources_server",
+    "environment": "environment",
+}
 PORTS: dict[str, int] = {}
 
 
@@ -44,7 +49,9 @@ class Busy(NgFailureEvent):
 def provide() -> None:
     """The program's own tracing; failgraph is enabled from outside."""
     provider = TracerProvider(resource=Resource.create({"service.name": NAME}))
-    provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(f"{FOLDER}/{NAME}.jsonl"), max_queue_size=100_000))
+    provider.add_span_processor(
+        BatchSpanProcessor(FileSpanExporter(f"{FOLDER}/{NAME}.jsonl"), max_queue_size=100_000)
+    )
     trace.set_tracer_provider(provider)
     HTTPXClientInstrumentor().instrument()
 
@@ -63,7 +70,9 @@ def failure(kind: str, cls=NgFailureEvent, reason: str = "as planned", **fields)
 
 def client() -> httpx.AsyncClient:
     """A client with as many connections as are wanted, without certificates to load."""
-    return httpx.AsyncClient(trust_env=False, verify=False, limits=httpx.Limits(max_connections=None))
+    return httpx.AsyncClient(
+        trust_env=False, verify=False, limits=httpx.Limits(max_connections=None)
+    )
 
 
 async def call(client: httpx.AsyncClient, what: dict) -> None:

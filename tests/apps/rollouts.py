@@ -35,7 +35,11 @@ class Planner:
 
     def call(self, depth: int) -> dict:
         to = self.random.choice(["model", "agent", "resources", "environment"])
-        what = {"to": to, "plan": self.plan(depth), "how": self.random.choice(["raise", "raise", "swallow"])}
+        what = {
+            "to": to,
+            "plan": self.plan(depth),
+            "how": self.random.choice(["raise", "raise", "swallow"]),
+        }
         if what["how"] == "swallow":
             what["tries"] = self.random.choice([1, 2])
         if not what["plan"]["calls"] and self.random.random() < 0.05:

@@ -22,7 +22,9 @@ def answer():
 
     fail()
     flush()
-    return json.dumps({"pid": os.getpid(), "processors": processors(trace.get_tracer_provider())}).encode()
+    return json.dumps(
+        {"pid": os.getpid(), "processors": processors(trace.get_tracer_provider())}
+    ).encode()
 
 
 async def asgi(scope, receive, send):
@@ -33,7 +35,13 @@ async def asgi(scope, receive, send):
             if message["type"] == "lifespan.shutdown":
                 return
     body = answer()
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-type", b"application/json")],
+        }
+    )
     await send({"type": "http.response.body", "body": body})
 
 

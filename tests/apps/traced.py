@@ -62,7 +62,9 @@ def concurrent():
     from opentelemetry.sdk.trace import ConcurrentMultiSpanProcessor
 
     # Its pool is closed before the provider is, at exit: a fault of the SDK's own.
-    trace.set_tracer_provider(exporting(active_span_processor=ConcurrentMultiSpanProcessor(2), shutdown_on_exit=False))
+    trace.set_tracer_provider(
+        exporting(active_span_processor=ConcurrentMultiSpanProcessor(2), shutdown_on_exit=False)
+    )
 
 
 def noop():

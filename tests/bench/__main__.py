@@ -30,7 +30,9 @@ GROUPS: dict[str, Callable[[Scale], Iterator[Row]]] = {
 
 def machine() -> dict[str, str]:
     """Where it was measured."""
-    names = [line.partition(": ")[2] for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    names = [
+        line.partition(": ")[2] for line in _lines("/proc/cpuinfo") if line.startswith("model name")
+    ]
     return {
         "processor": f"{os.cpu_count()} × {names[0] if names else platform.processor()}",
         "system": f"{platform.system()} {platform.machine()}",
@@ -55,7 +57,9 @@ def shown(row: Row) -> str:
     value = f"{row.median:.3f}" if row.unit != "µs" else f"{row.median:,.1f}"
     spread = f"{low:.3f}–{high:.3f}" if len(row.values) > 1 else ""
     unit = "" if row.unit == "×" else f" {row.unit}"
-    return f"| {row.work} | {row.against} | {value}{unit} | {spread} | {goal} | {verdict} | {cost} |"
+    return (
+        f"| {row.work} | {row.against} | {value}{unit} | {spread} | {goal} | {verdict} | {cost} |"
+    )
 
 
 def as_json(row: Row) -> dict[str, Any]:
@@ -66,21 +70,32 @@ def as_json(row: Row) -> dict[str, Any]:
 def main() -> int:
     """Measure, print each row as it comes, write all down."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; by default all")
+    parser.add_argument(
+        "groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; by default all"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller files")
-    parser.add_argument("--json", type=Path, default=Path(".bench.json"), help="where the results go (%(default)s)")
+    parser.add_argument(
+        "--json", type=Path, default=Path(".bench.json"), help="where the results go (%(default)s)"
+    )
     arguments = parser.parse_args()
     if set(arguments.groups) - GROUPS.keys():
         parser.error(f"the groups are {', '.join(GROUPS)}")
     scale = QUICK if arguments.quick else Scale()
-    print("| work | against | median | quartiles | goal | | CPU time |\n|---|---|---|---|---|---|---|", flush=True)
+    print(
+        "| work | against | median | quartiles | goal | | CPU time |\n|---|---|---|---|---|---|---|",
+        flush=True,
+    )
     found = []
     for name in arguments.groups or GROUPS:
         for row in GROUPS[name](scale):
             print(shown(row), flush=True)
             found.append(row)
     print("\n" + ", ".join(f"{name} {value}" for name, value in machine().items()))
-    results = {"machine": machine(), "scale": scale._asdict(), "rows": [as_json(row) for row in found]}
+    results = {
+        "machine": machine(),
+        "scale": scale._asdict(),
+        "rows": [as_json(row) for row in found],
+    }
     arguments.json.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     return 0
 

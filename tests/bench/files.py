@@ -21,7 +21,11 @@ _HTTP = {
     "network.protocol.version": "1.1",
     "http.response.status_code": 200,
 }
-_RESOURCE = {"telemetry.sdk.language": "python", "telemetry.sdk.name": "opentelemetry", "host.name": "node-17"}
+_RESOURCE = {
+    "telemetry.sdk.language": "python",
+    "telemetry.sdk.name": "opentelemetry",
+    "host.name": "node-17",
+}
 
 
 def span(number: int, *events: FailureEvent, of: int = TRACE_SPANS) -> dict[str, Any]:
@@ -35,7 +39,9 @@ def span(number: int, *events: FailureEvent, of: int = TRACE_SPANS) -> dict[str,
         "startTimeUnixNano": str(T0 + trace * 1_000_000 + place * 1000),
         "endTimeUnixNano": str(T0 + trace * 1_000_000 + 900_000 - place * 1000),
         "attributes": pairs(_HTTP),
-        "events": [seen(event, trace * 1_000_000 + 5000, seq=at) for at, event in enumerate(events)],
+        "events": [
+            seen(event, trace * 1_000_000 + 5000, seq=at) for at, event in enumerate(events)
+        ],
         "status": {},
         "flags": 256,
     }
@@ -48,7 +54,9 @@ def spans(count: int, *, failing: int = 100, of: int = TRACE_SPANS) -> Iterator[
     """So many spans, of which every `failing`-th holds a failure."""
     for number in range(count):
         happened = number % failing == failing - 1
-        yield span(number, *([usual().model_copy(update={"cause_id": None})] if happened else []), of=of)
+        yield span(
+            number, *([usual().model_copy(update={"cause_id": None})] if happened else []), of=of
+        )
 
 
 def documents(all_spans: Iterable[dict[str, Any]], a_line: int) -> Iterator[dict[str, Any]]:

@@ -22,10 +22,17 @@ def rows(scale: Scale) -> Iterator[Row]:
     if find_spec("fastapi") is not None:
         ours, plain = serving.switched()
         for at_once in (1, 10, 100):
-            times = pairs(lambda: ours(at_once), lambda: plain(at_once), scale.repeats, clock=lambda run: run())  # noqa: B023
+            times = pairs(
+                lambda: ours(at_once),  # noqa: B023
+                lambda: plain(at_once),  # noqa: B023
+                scale.repeats,
+                clock=lambda run: run(),
+            )
             cost = sorted(times[0])[scale.repeats // 2] / serving._REQUESTS * 1e6
             work = f"{at_once} concurrent request{'s' if at_once > 1 else ''} without failures"
-            yield Row("growth", work, "without failgraph", ratios(times), cost_us=cost, each="request")
+            yield Row(
+                "growth", work, "without failgraph", ratios(times), cost_us=cost, each="request"
+            )
     with tempfile.TemporaryDirectory(prefix="failgraph-bench-") as folder:
         for traces in (1_000, 10_000, 100_000, 1_000_000):
             if traces <= scale.events:

@@ -77,7 +77,9 @@ def cpu(run: Work) -> float:
 
 def child_cpu(command: Sequence[str], environ: Mapping[str, str] | None = None) -> float:
     """Seconds of CPU time of a process, from its start to its end."""
-    process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -110,7 +112,9 @@ def more_ms(times: tuple[list[float], list[float]]) -> tuple[float, ...]:
 
 def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
     """How the time grows: the slope of a line through the logarithms."""
-    return statistics.linear_regression(list(map(math.log, sizes)), list(map(math.log, seconds))).slope
+    return statistics.linear_regression(
+        list(map(math.log, sizes)), list(map(math.log, seconds))
+    ).slope
 
 
 @contextmanager

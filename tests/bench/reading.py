@@ -33,7 +33,11 @@ print(time.process_time() - start, peak() - before, sum(len(trace.failures) for 
 
 def listed(path: Path) -> None:
     """`failgraph list`, its output thrown away."""
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+    with (
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
         assert main(["list", str(path)]) == 0
 
 
@@ -63,12 +67,19 @@ def touched(path: Path) -> None:
             for resource_spans in message.resource_spans:
                 for scope_spans in resource_spans.scope_spans:
                     for each in scope_spans.spans:
-                        _ = each.trace_id, each.span_id, each.start_time_unix_nano, each.end_time_unix_nano
+                        _ = (
+                            each.trace_id,
+                            each.span_id,
+                            each.start_time_unix_nano,
+                            each.end_time_unix_nano,
+                        )
 
 
 def read_apart(path: Path) -> tuple[float, int, int]:
     """A file read in a process of its own: seconds of CPU time, bytes of memory at the peak, failures found."""
-    out = subprocess.run([sys.executable, "-c", _READ, str(path)], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", _READ, str(path)], check=True, capture_output=True, text=True
+    ).stdout
     seconds, memory, failures = out.split()
     return float(seconds), int(memory), int(failures)
 
@@ -88,7 +99,13 @@ def _files(folder: Path, scale: Scale) -> Iterator[Row]:
         return Row("read", work, against, ratios(times), goal, cost_us=cost, each="span")
 
     many = json_lines(folder / "many.jsonl", spans(scale.spans))
-    yield row("`list`, OTLP JSON, 512 spans a line, 1 % failing", "`json.loads` of every line", 0.8, many, loaded)
+    yield row(
+        "`list`, OTLP JSON, 512 spans a line, 1 % failing",
+        "`json.loads` of every line",
+        0.8,
+        many,
+        loaded,
+    )
     if find_spec("opentelemetry.proto_json") is not None:
         yield row("the same", "OpenTelemetry's JSON decoder", 0.2, many, decoded_by_opentelemetry)
     many.unlink()
@@ -96,7 +113,13 @@ def _files(folder: Path, scale: Scale) -> Iterator[Row]:
     yield row("`list`, OTLP JSON, one span a line", "`json.loads` of every line", 0.4, one, loaded)
     one.unlink()
     binary = framed(folder / "many.binpb", spans(scale.spans))
-    yield row("`list`, OTLP protobuf, 512 spans a message", "parse, touch ids and times", 1.5, binary, touched)
+    yield row(
+        "`list`, OTLP protobuf, 512 spans a message",
+        "parse, touch ids and times",
+        1.5,
+        binary,
+        touched,
+    )
     binary.unlink()
 
 
@@ -104,7 +127,8 @@ def _memory(path: Path, scale: Scale) -> Row:
     """Traces of five spans, with two failures on each."""
     count = scale.events
     happened = (
-        span(number, *(usual().model_copy(update={"cause_id": None}) for _ in range(2))) for number in range(count // 2)
+        span(number, *(usual().model_copy(update={"cause_id": None}) for _ in range(2)))
+        for number in range(count // 2)
     )
     json_lines(path, happened)
     size = path.stat().st_size

@@ -68,9 +68,14 @@ def each(step: int) -> Failing:
     def failing(number: int) -> None:
         if number % step == 0:
             own = next(_ids)
-            reason = f"the model did not answer call {own} within 30 s (attempt 2 of 3, server judge-7)"
+            reason = (
+                f"the model did not answer call {own} within 30 s (attempt 2 of 3, server judge-7)"
+            )
             event = FailureEvent(
-                event_id=f"failure-{own}", boundary="model", failure_kind="transport_timeout", failure_reason=reason
+                event_id=f"failure-{own}",
+                boundary="model",
+                failure_kind="transport_timeout",
+                failure_reason=reason,
             )
             failgraph.record(event)
 
@@ -79,7 +84,11 @@ def each(step: int) -> Failing:
 
 def raised(number: int) -> None:
     """Records a failure that was made as an exception."""
-    failgraph.record(NgFailureEvent("transport_timeout", "the model did not answer within 30 s", boundary="model"))
+    failgraph.record(
+        NgFailureEvent(
+            "transport_timeout", "the model did not answer within 30 s", boundary="model"
+        )
+    )
 
 
 def usual() -> FailureEvent:
@@ -97,7 +106,10 @@ def usual() -> FailureEvent:
         attempt_id="attempt-2",
         exception_type="InternalServerError",
         http_status=503,
-        foreign_error={"exception_type": "HTTPStatusError", "message": f"503 Service Unavailable, call {number}"},
+        foreign_error={
+            "exception_type": "HTTPStatusError",
+            "message": f"503 Service Unavailable, call {number}",
+        },
     )
 
 
@@ -170,7 +182,9 @@ def rows(scale: Scale) -> Iterator[Row]:
 
     work, plain = (lambda: hooked(lambda: leaving(bare))), (lambda: _cpu_of(lambda: leaving(bare)))
     times = pairs(work, plain, scale.repeats, clock=lambda run: run())
-    yield Row("run", "an exception that is no failure leaves a span", "without failgraph", ratios(times))
+    yield Row(
+        "run", "an exception that is no failure leaves a span", "without failgraph", ratios(times)
+    )
 
 
 def _cpu_of(run: Callable[[], object]) -> float:
@@ -192,12 +206,23 @@ def _spans(bare: trace.Tracer, ours: trace.Tracer, scale: Scale) -> Iterator[Row
     yield row("1 % of child spans fail", 1.06, lambda: traces(ours, each(100)), scale.first)
     yield row("10 % fail", 1.15, lambda: traces(ours, each(10)), scale.repeats)
     yield row("all fail", 2.2, lambda: traces(ours, each(1)), scale.repeats)
-    yield row("all fail, each trace in a hop", None, lambda: traces(ours, each(1), hops=True), scale.repeats)
+    yield row(
+        "all fail, each trace in a hop",
+        None,
+        lambda: traces(ours, each(1), hops=True),
+        scale.repeats,
+    )
     yield row("all fail, made as exceptions", None, lambda: traces(ours, raised), scale.repeats)
 
 
 def _records(bare: trace.Tracer, ours: trace.Tracer, scale: Scale) -> Iterator[Row]:
-    def row(work: str, against: str, goal: float | None, run: Callable[[], float], other: Callable[[], float]) -> Row:
+    def row(
+        work: str,
+        against: str,
+        goal: float | None,
+        run: Callable[[], float],
+        other: Callable[[], float],
+    ) -> Row:
         times = pairs(run, other, scale.repeats, clock=lambda timed_work: timed_work())
         cost = sorted(times[0])[scale.repeats // 2] / _SPANS / _EVENTS * 1e6
         return Row("run", work, against, ratios(times), goal, cost_us=cost, each="failure")
@@ -211,9 +236,21 @@ def _records(bare: trace.Tracer, ours: trace.Tracer, scale: Scale) -> Iterator[R
 
     record, hand = _recorded(ours), _by_hand(bare)
     by_hand = "`add_event` by hand, ready attributes"
-    yield row("`record` of a ready event, redaction off", by_hand, 1.6, under(record, REDACT="false"), hand)
+    yield row(
+        "`record` of a ready event, redaction off",
+        by_hand,
+        1.6,
+        under(record, REDACT="false"),
+        hand,
+    )
     yield row("`record` of a ready event, redaction on", by_hand, 2.2, record, hand)
-    yield row("`record` of a ready event", "`record_exception`, 10 frames", 0.15, record, _exceptions(bare))
+    yield row(
+        "`record` of a ready event",
+        "`record_exception`, 10 frames",
+        0.15,
+        record,
+        _exceptions(bare),
+    )
     spans = under(record, PLACEMENT="failure_span")
     yield row("`record`, a failure span for each", "`record`", None, spans, record)
     if find_spec("failgraph.journal") is not None:

@@ -66,13 +66,17 @@ def rows(scale: Scale) -> Iterator[Row]:
         times = pairs(ours, plain, scale.first, clock=lambda run: run())
         cost = sorted(times[0])[scale.first // 2] / _REQUESTS * 1e6
         work = "a request without failures, asked for a report"
-        yield Row("serve", work, "without failgraph", ratios(times), 1.02, cost_us=cost, each="request")
+        yield Row(
+            "serve", work, "without failgraph", ratios(times), 1.02, cost_us=cost, each="request"
+        )
     yield _headers(scale)
 
 
 def _headers(scale: Scale) -> Row:
     events = [usual().model_copy(update={"cause_id": None}) for _ in range(10)]
-    report = FailureReport(events={event.event_id: event for event in events}, failure_id=events[0].event_id)
+    report = FailureReport(
+        events={event.event_id: event for event in events}, failure_id=events[0].event_id
+    )
 
     def ours() -> None:
         for _ in range(_HEADERS):
@@ -88,5 +92,11 @@ def _headers(scale: Scale) -> Row:
     cost = sorted(times[0])[scale.repeats // 2] / _HEADERS * 1e6
     work = "header of 10 failures, written and read, not compressed"
     return Row(
-        "serve", work, "`model_dump_json`, `model_validate_json`", ratios(times), 1.2, cost_us=cost, each="report"
+        "serve",
+        work,
+        "`model_dump_json`, `model_validate_json`",
+        ratios(times),
+        1.2,
+        cost_us=cost,
+        each="report",
     )

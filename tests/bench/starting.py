@@ -41,30 +41,53 @@ def rows(scale: Scale) -> Iterator[Row]:
         without = environment(Path(folder) / "without", with_failgraph=False)
         installed = environment(Path(folder) / "with", with_failgraph=True)
         yield from _interpreter(without, installed, scale)
-        yield Row("start", "the line of the start-up file, unset", "nothing", (_line_ms(),), None, "ms more")
+        yield Row(
+            "start",
+            "the line of the start-up file, unset",
+            "nothing",
+            (_line_ms(),),
+            None,
+            "ms more",
+        )
         yield from _loading(str(installed), scale)
 
 
 def _loading(python: str, scale: Scale) -> Iterator[Row]:
     def row(work: str, against: str, goal: float, one: Sequence[str], other: Sequence[str]) -> Row:
-        times = pairs(lambda: child_cpu(one), lambda: child_cpu(other), scale.repeats, clock=lambda run: run())
+        times = pairs(
+            lambda: child_cpu(one), lambda: child_cpu(other), scale.repeats, clock=lambda run: run()
+        )
         cost = sorted(times[0])[scale.repeats // 2] * 1e6
         return Row("start", work, against, ratios(times), goal, cost_us=cost, each="process")
 
-    ours, theirs = "from failgraph import FailureEvent, record", "import pydantic, opentelemetry.trace"
+    ours, theirs = (
+        "from failgraph import FailureEvent, record",
+        "import pydantic, opentelemetry.trace",
+    )
     yield row(f"`{ours}`", f"`{theirs}`", 1.15, [python, "-c", ours], [python, "-c", theirs])
     command = [python, str(Path(sys.executable).with_name("failgraph")), "--help"]
-    yield row("`failgraph --help`", "`import argparse`", 1.3, command, [python, "-c", "import argparse"])
+    yield row(
+        "`failgraph --help`", "`import argparse`", 1.3, command, [python, "-c", "import argparse"]
+    )
 
 
 def _interpreter(without: Path, installed: Path, scale: Scale) -> Iterator[Row]:
     def row(work: str, goal: float, environ: Mapping[str, str]) -> Row:
         ours = lambda: child_cpu([str(installed), "-c", "pass"], environ)  # noqa: E731
-        times = pairs(ours, lambda: child_cpu([str(without), "-c", "pass"]), scale.first, clock=lambda run: run())
+        times = pairs(
+            ours,
+            lambda: child_cpu([str(without), "-c", "pass"]),
+            scale.first,
+            clock=lambda run: run(),
+        )
         return Row("start", work, "not installed", more_ms(times), goal, "ms more")
 
     yield row("interpreter start, failgraph installed and off", 1.0, {**os.environ})
-    yield row("interpreter start, failgraph on and not used", 5.0, {**os.environ, "FAILGRAPH_ENABLED": "true"})
+    yield row(
+        "interpreter start, failgraph on and not used",
+        5.0,
+        {**os.environ, "FAILGRAPH_ENABLED": "true"},
+    )
 
 
 def _line_ms() -> float:

@@ -38,6 +38,14 @@ def rows(scale: Scale) -> Iterator[Row]:
     times = pairs(lambda: ours(_TEXT), prefixes, scale.repeats)
     cost = sorted(times[0])[scale.repeats // 2] / _TIMES * 1e6
     against = "one `re.sub` of the rules' prefixes"
-    yield Row("text", "redaction of 2 kB without a secret", against, ratios(times), 2.0, cost_us=cost, each="text")
+    yield Row(
+        "text",
+        "redaction of 2 kB without a secret",
+        against,
+        ratios(times),
+        2.0,
+        cost_us=cost,
+        each="text",
+    )
     times = pairs(lambda: ours(_LONG), lambda: ours(_TEXT), scale.repeats)
     yield Row("text", "redaction of 20 kB", "of 2 kB", ratios(times), 12.0)

@@ -26,7 +26,9 @@ def collect(asked: dict[str, Any]) -> None:
             disable_aggregation=True,
             environment_server_routes=asked.get("routes", {}),
         )
-        await asyncio.wait_for(RolloutCollectionHelper().run_from_config(config), asked.get("timeout"))
+        await asyncio.wait_for(
+            RolloutCollectionHelper().run_from_config(config), asked.get("timeout")
+        )
 
     async def run() -> None:
         if "warm" in asked:

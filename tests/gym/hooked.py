@@ -69,7 +69,9 @@ def free_port() -> int:
 def client() -> ServerClient:
     nobody = {"resources_servers": {"nobody": {"host": "127.0.0.1", "port": free_port()}}}
     head = BaseServerConfig(host="127.0.0.1", port=1)
-    return ServerClient(head_server_config=head, global_config_dict=OmegaConf.create({"nobody": nobody}))
+    return ServerClient(
+        head_server_config=head, global_config_dict=OmegaConf.create({"nobody": nobody})
+    )
 
 
 def told() -> list[str]:
@@ -79,7 +81,9 @@ def told() -> list[str]:
     found.sort(key=lambda event: event.attributes[f"{key}seq"])
     exporter.clear()
     return [
-        " ".join(str(event.attributes.get(key + name, "-")) for name in ("boundary", "kind", "stage"))
+        " ".join(
+            str(event.attributes.get(key + name, "-")) for name in ("boundary", "kind", "stage")
+        )
         for event in found
     ]
 
@@ -91,7 +95,9 @@ async def main() -> dict[str, Any]:
     server.setup_exception_middleware(app)
     FastAPIInstrumentor.instrument_app(app)
     found: dict[str, Any] = {}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://rs") as http:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://rs"
+    ) as http:
         for fault in ("verify", "judge", "sandbox"):
             reply = await http.post("/verify", json={"fault": fault})
             found[fault] = [reply.status_code, *told()]
@@ -101,7 +107,9 @@ async def main() -> dict[str, Any]:
         await asyncio.wait([calling], timeout=1)
         calling.cancel()
         await asyncio.wait([calling])
-    (attempt,) = [span for span in exporter.get_finished_spans() if span.name == "nemo.gym.rollout_attempt"]
+    (attempt,) = [
+        span for span in exporter.get_finished_spans() if span.name == "nemo.gym.rollout_attempt"
+    ]
     found["rollout"] = attempt.attributes["nemo.gym.rollout.id"]
     found["refused"] = told()
     failure_row = getattr(rollout_collection, "_agent_request_failure_row", None)

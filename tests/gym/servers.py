@@ -149,11 +149,17 @@ class SilentTerminal:
 
 
 def agent() -> Any:
-    from responses_api_agents.simple_agent.app import SimpleAgent, SimpleAgentRunRequest, SimpleAgentVerifyResponse
+    from responses_api_agents.simple_agent.app import (
+        SimpleAgent,
+        SimpleAgentRunRequest,
+        SimpleAgentVerifyResponse,
+    )
     from starlette.requests import Request
 
     class Agent(SimpleAgent):
-        async def run(self, request: Request, body: SimpleAgentRunRequest) -> SimpleAgentVerifyResponse:
+        async def run(
+            self, request: Request, body: SimpleAgentRunRequest
+        ) -> SimpleAgentVerifyResponse:
             if (body.model_extra or {}).get("agent_fault"):
                 raise KeyError("agent exploded")
             return await super().run(request, body)
@@ -219,7 +225,9 @@ def environment() -> Any:
             if fault == "deadline":
                 await asyncio.sleep(60)
             if fault == "returned":
-                failure = EpisodeFailure(failure_reason="gave up", terminal=True, failure_kind="session_lost")
+                failure = EpisodeFailure(
+                    failure_reason="gave up", terminal=True, failure_kind="session_lost"
+                )
                 return self.failure_response(request, failure)
             if fault and fault.startswith("cleanup"):
 
@@ -228,7 +236,9 @@ def environment() -> Any:
                     raise RuntimeError("cannot close")
 
                 cleanup.register_cleanup("session", close)
-            return Answered(episode_id=request.episode_id, task_id=request.task.task_id, result=Out())
+            return Answered(
+                episode_id=request.episode_id, task_id=request.task.task_id, result=Out()
+            )
 
         async def aggregate_metrics(self, body: Any) -> AggregateMetrics:
             return AggregateMetrics()

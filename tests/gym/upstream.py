@@ -33,11 +33,23 @@ def answer(output: list) -> bytes:
 
 def message() -> bytes:
     text = {"type": "output_text", "text": "hello", "annotations": []}
-    return answer([{"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [text]}])
+    return answer(
+        [
+            {
+                "type": "message",
+                "id": "m",
+                "role": "assistant",
+                "status": "completed",
+                "content": [text],
+            }
+        ]
+    )
 
 
 def call(tool: str) -> bytes:
-    return answer([{"type": "function_call", "id": "f", "call_id": "c", "name": tool, "arguments": "{}"}])
+    return answer(
+        [{"type": "function_call", "id": "f", "call_id": "c", "name": tool, "arguments": "{}"}]
+    )
 
 
 def step_of(body: bytes) -> str:

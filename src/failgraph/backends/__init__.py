@@ -74,7 +74,12 @@ def read_backend(
             found, notes = _found(address, query, backend)
             losses = _fetch(found.trace_ids, backend, kept, told)
             if found.crowded:
-                losses.append(Loss("partial_trace", f"{place} has more traces of one moment than it gives at once"))
+                losses.append(
+                    Loss(
+                        "partial_trace",
+                        f"{place} has more traces of one moment than it gives at once",
+                    )
+                )
             if address.trace_id is not None:
                 losses = []  # that it is not there is no loss but the answer
             beside = _beside(address, query, more, found)
@@ -95,18 +100,24 @@ def read_backend(
             elif every and address.trace_id is None:
                 reading, notes = _with_every(reading, notes, query, backend)
     except OSError as error:
-        raise SourceError(f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place") from None
+        raise SourceError(
+            f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place"
+        ) from None
     return reading._replace(losses=(*losses, *reading.losses)), notes
 
 
-def _found(address: Address, query: Query, backend: Jaeger | Tempo) -> tuple[Found, tuple[str, ...]]:
+def _found(
+    address: Address, query: Query, backend: Jaeger | Tempo
+) -> tuple[Found, tuple[str, ...]]:
     if address.trace_id is not None:
         return Found([address.trace_id], more=False, crowded=False), ()
     limit = LIMIT if query.limit is None else query.limit
     found = backend.failing(query, *_window(query), limit)
     notes = []
     if found.more:
-        notes.append(f"looked at the newest {len(found.trace_ids)} of more traces; --limit sets how many")
+        notes.append(
+            f"looked at the newest {len(found.trace_ids)} of more traces; --limit sets how many"
+        )
     if query.since_unix_nano is None:
         notes.append("looked at the last hour; --since sets from when on")
     if not found.trace_ids and isinstance(backend, Tempo):
@@ -120,7 +131,11 @@ def _beside(address: Address, query: Query, more: Sequence[Part], found: Found) 
         return []
     since, until = _window(query)
     traces = [trace for trace in read_parts(more).traces if since <= trace.start_unix_nano <= until]
-    others = [trace.trace_id for trace in traces if query.matches(trace) and trace.trace_id not in found.trace_ids]
+    others = [
+        trace.trace_id
+        for trace in traces
+        if query.matches(trace) and trace.trace_id not in found.trace_ids
+    ]
     return others[-(LIMIT if query.limit is None else query.limit) :]
 
 
@@ -141,7 +156,9 @@ def _with_every(
     return reading._replace(durations={**durations, **reading.durations}), notes
 
 
-def _fetch(trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told | None) -> list[Loss]:
+def _fetch(
+    trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told | None
+) -> list[Loss]:
     """Fetch traces one by one; what did not come."""
     losses = []
     for number, trace_id in enumerate(trace_ids):
@@ -149,7 +166,9 @@ def _fetch(trace_ids: list[str], backend: Jaeger | Tempo, kept: Kept, told: Told
             told(number, len(trace_ids))
         if kept.size > _MOST_BYTES:
             left = len(trace_ids) - number
-            losses.append(Loss("partial_trace", f"{left} traces more than fit in {_MOST_BYTES >> 20} MB"))
+            losses.append(
+                Loss("partial_trace", f"{left} traces more than fit in {_MOST_BYTES >> 20} MB")
+            )
             break
         answer = backend.trace(trace_id)
         if answer is not None:

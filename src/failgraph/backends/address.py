@@ -25,15 +25,23 @@ HEADERS = {"jaeger": JAEGER_HEADERS, "tempo": TEMPO_HEADERS}
 """The setting that holds what to send along, to that place only."""
 
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
-_TRACE_PAGE = re.compile(r"(?P<prefix>.*?)/(?P<what>trace|api/v1/traces|api/traces|api/v[23]/traces)/(?P<id>[^/]+)/?")
-_KIND_OF_PAGE: dict[str, Kind] = {"trace": "jaeger", "api/v3/traces": "jaeger", "api/v2/traces": "tempo"}
+_TRACE_PAGE = re.compile(
+    r"(?P<prefix>.*?)/(?P<what>trace|api/v1/traces|api/traces|api/v[23]/traces)/(?P<id>[^/]+)/?"
+)
+_KIND_OF_PAGE: dict[str, Kind] = {
+    "trace": "jaeger",
+    "api/v3/traces": "jaeger",
+    "api/v2/traces": "tempo",
+}
 _JAEGER_PAGE = re.compile(r"(?P<prefix>.*)/search/?")
 _GRAFANA_PAGE = re.compile(r".*/(explore|a/grafana-exploretraces-app(/.*)?)/?")
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*")
 _PLACE = re.compile(r"[A-Za-z0-9._-]+:[0-9]{1,5}(/.*)?")
-_SOURCES = "give a file, - for standard input, jaeger, tempo, or an address such as http://localhost:16686"
+_SOURCES = (
+    "give a file, - for standard input, jaeger, tempo, or an address such as http://localhost:16686"
+)
 
 
 class Address(NamedTuple):
@@ -91,7 +99,11 @@ def headers_for(kind: Kind, base: str, settings: Settings) -> tuple[tuple[str, s
 def origin(base: str) -> tuple[str, str, int]:
     """Scheme, host and port of an address."""
     url = urlsplit(base)
-    return url.scheme, (url.hostname or "").lower(), url.port or (443 if url.scheme == "https" else 80)
+    return (
+        url.scheme,
+        (url.hostname or "").lower(),
+        url.port or (443 if url.scheme == "https" else 80),
+    )
 
 
 def is_loopback(base: str) -> bool:
@@ -136,7 +148,9 @@ def _split(source: str, setting: str | None) -> SplitResult:
         url = urlsplit(source)
         port = url.port
     except ValueError:
-        raise SourceError(f"{setting or 'the source'} is no address such as http://localhost:16686") from None
+        raise SourceError(
+            f"{setting or 'the source'} is no address such as http://localhost:16686"
+        ) from None
     if url.scheme not in ("http", "https"):
         raise SourceError(f"{what} is no address that begins with http:// or https://")
     if "@" in url.netloc:
@@ -154,7 +168,9 @@ def _split(source: str, setting: str | None) -> SplitResult:
 def _base(url: SplitResult, setting: str | None) -> str:
     path = url.path.rstrip("/")
     if not _PATH.fullmatch(path):
-        raise SourceError(f"{setting or 'the address'} has characters in its path that belong percent-encoded")
+        raise SourceError(
+            f"{setting or 'the address'} has characters in its path that belong percent-encoded"
+        )
     return f"{url.scheme}://{url.netloc.removesuffix(':').lower()}{path}"
 
 
@@ -170,7 +186,9 @@ def _grafana(url: SplitResult) -> tuple[Kind, str]:
         fields = parse_qs(url.query, max_num_fields=200)
     except ValueError:
         fields = {}
-    found = {(_kind(ds), id_.lower().zfill(32)) for ds, id_ in _named(fields) if _TRACE_ID.fullmatch(id_)}
+    found = {
+        (_kind(ds), id_.lower().zfill(32)) for ds, id_ in _named(fields) if _TRACE_ID.fullmatch(id_)
+    }
     if len(found) != 1:
         what = "names no trace" if not found else f"names {len(found)} traces"
         raise SourceError(
@@ -204,5 +222,7 @@ def _queries(value: object, data_source: object) -> Iterator[tuple[object, str]]
         query = value.get("query")
         if isinstance(query, str):
             yield data_source, query.strip()
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for item in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _queries(item, data_source)

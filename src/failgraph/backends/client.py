@@ -120,19 +120,33 @@ class Client:
         attempt = 1
         while True:
             try:
-                return self._asked(path, fields or {}, accept, allowed, last=attempt >= self._limits.tries)
+                return self._asked(
+                    path, fields or {}, accept, allowed, last=attempt >= self._limits.tries
+                )
             except _BusyError as busy:
-                self._sleep(busy.pause if busy.pause is not None else self._limits.pause * 2 ** (attempt - 1))
+                self._sleep(
+                    busy.pause
+                    if busy.pause is not None
+                    else self._limits.pause * 2 ** (attempt - 1)
+                )
             attempt += 1
 
     def _asked(
-        self, path: str, fields: Mapping[str, str | int], accept: str, allowed: Collection[int], *, last: bool
+        self,
+        path: str,
+        fields: Mapping[str, str | int],
+        accept: str,
+        allowed: Collection[int],
+        *,
+        last: bool,
     ) -> Answer:
         import httpx
 
         until = time.monotonic() + self._limits.total
         try:
-            with self._http.stream("GET", self.place.base + path, params=fields, headers={"accept": accept}) as reply:
+            with self._http.stream(
+                "GET", self.place.base + path, params=fields, headers={"accept": accept}
+            ) as reply:
                 if reply.status_code in _BUSY and not last:
                     pause = _pause(reply.headers.get("retry-after"))
                     if pause is None or pause <= self._limits.longest_pause:
@@ -141,15 +155,23 @@ class Client:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise refusals.unreachable(self.place, error) from None
         except (httpx.TimeoutException, response_body.OverdueError):
-            raise self.place.error("does not answer in time; ask again, or for less (--limit, --since)") from None
+            raise self.place.error(
+                "does not answer in time; ask again, or for less (--limit, --since)"
+            ) from None
         except httpx.ProxyError:
-            raise self.place.error("is behind a proxy of the environment (HTTPS_PROXY) that refuses") from None
+            raise self.place.error(
+                "is behind a proxy of the environment (HTTPS_PROXY) that refuses"
+            ) from None
         except (httpx.RemoteProtocolError, httpx.NetworkError, response_body.DamagedError):
-            raise self.place.error("breaks off its answer, or does not speak HTTP; ask again") from None
+            raise self.place.error(
+                "breaks off its answer, or does not speak HTTP; ask again"
+            ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.place.error(f"cannot be asked ({type(error).__name__})") from None
         except UnicodeError:
-            raise self.place.error(f"has a name that no machine can have; mend {self.place.url_setting}") from None
+            raise self.place.error(
+                f"has a name that no machine can have; mend {self.place.url_setting}"
+            ) from None
         except response_body.OverlongError:
             raise refusals.too_large(self.place, self._limits.bytes) from None
 
@@ -165,14 +187,18 @@ class Client:
             raise refusals.redirected(self.place, status, reply.headers.get("location", ""))
         packing = reply.headers.get("content-encoding", "identity").strip().lower()
         if packing not in ("identity", "gzip", ""):
-            raise self.place.error("packs its answers in a way that it was not asked for; a proxy may do that")
+            raise self.place.error(
+                "packs its answers in a way that it was not asked for; a proxy may do that"
+            )
         accepted = status == 200 or status in allowed
         most = self._limits.bytes if accepted else HEAD
         if accepted and (_number(reply.headers.get("content-length", "")) or 0) > most:
             raise response_body.OverlongError
         file = self._fresh_file()
         try:
-            size = response_body.write(reply.iter_raw(), file, most, until, packed=packing == "gzip")
+            size = response_body.write(
+                reply.iter_raw(), file, most, until, packed=packing == "gzip"
+            )
         except response_body.OverlongError:
             if accepted:
                 raise
@@ -189,7 +215,9 @@ def _spool() -> IO[bytes]:
     return cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_SPOOLED, prefix="failgraph-"))
 
 
-def _http_client(place: Place, headers: Collection[tuple[str, str]], limits: Limits) -> httpx.Client:
+def _http_client(
+    place: Place, headers: Collection[tuple[str, str]], limits: Limits
+) -> httpx.Client:
     try:
         import httpx
     except ImportError:
@@ -202,14 +230,20 @@ def _http_client(place: Place, headers: Collection[tuple[str, str]], limits: Lim
             timeout=times,
             follow_redirects=False,
             # With a transport of its own it asks no proxy of the environment.
-            transport=httpx.HTTPTransport(verify=_trusted(place.base)) if is_loopback(place.base) else None,
+            transport=httpx.HTTPTransport(verify=_trusted(place.base))
+            if is_loopback(place.base)
+            else None,
         )
     except UnicodeError:
-        raise SourceError(f"{place.headers_setting} holds a value that no header can carry") from None
+        raise SourceError(
+            f"{place.headers_setting} holds a value that no header can carry"
+        ) from None
     except OSError:
         raise SourceError("the file that SSL_CERT_FILE names cannot be read") from None
     except (ValueError, ImportError):
-        raise SourceError("the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used") from None
+        raise SourceError(
+            "the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used"
+        ) from None
 
 
 def _trusted(base: str) -> ssl.SSLContext | bool:

@@ -36,5 +36,8 @@ def _found_kind(base: str, settings: Settings) -> Kind:
 def _client(known: Kind | None, kind: Kind, base: str, settings: Settings) -> Client:
     headers = headers_for(kind, base, settings)
     if known is None:
-        return Client(Place("the backend", base, " or ".join(URLS.values()), " or ".join(HEADERS.values())), headers)
+        return Client(
+            Place("the backend", base, " or ".join(URLS.values()), " or ".join(HEADERS.values())),
+            headers,
+        )
     return Client(Place(kind.capitalize(), base, URLS[kind], HEADERS[kind]), headers)

@@ -28,6 +28,9 @@ def _is_empty_json(document: object) -> bool:
 def _is_empty_protobuf(answer: Answer) -> bool:
     answer.file.seek(0)
     try:
-        return not any((field.tag == _TRACE and field.data) or field.tag == _STATUS for field in fields(answer.file))
+        return not any(
+            (field.tag == _TRACE and field.data) or field.tag == _STATUS
+            for field in fields(answer.file)
+        )
     except DamagedError:
         return False

@@ -56,7 +56,9 @@ class Jaeger:
             answer = self._client.get(f"/api/v3/traces/{trace_id}")
             if answer.is_json and (answer.status == 200 or _says_why(answer)):
                 return None if answer.status == 404 or is_empty(answer) else answer
-            self._has_v3 = False  # the page of its user interface, or nothing, is what is there instead
+            self._has_v3 = (
+                False  # the page of its user interface, or nothing, is what is there instead
+            )
         answer = self._client.get(f"/api/traces/{trace_id}")
         if answer.is_json:
             return None if answer.status == 404 or is_empty(answer) else answer
@@ -96,7 +98,11 @@ class Jaeger:
             return Page(starts, full=False)
 
         every = newest(search, since, until, limit, _SMALLEST)
-        return None if every.more or every.crowded else {trace_id: found[trace_id] for trace_id in every.trace_ids}
+        return (
+            None
+            if every.more or every.crowded
+            else {trace_id: found[trace_id] for trace_id in every.trace_ids}
+        )
 
     def _services(self) -> list[str]:
         answer = self._client.get("/api/v3/services")
@@ -106,14 +112,22 @@ class Jaeger:
             document = answer.document() if answer.status == 200 else None
         if not isinstance(document, dict) or not document.keys() & {"services", "data"}:
             raise _not_jaeger(self._client, answer)
-        return sorted({name for name in _list(document, "services", "data") if isinstance(name, str)})
+        return sorted(
+            {name for name in _list(document, "services", "data") if isinstance(name, str)}
+        )
 
-    def _page(self, service: str, tags: Tags, start: int, end: int, through: frozenset[str]) -> Page:
+    def _page(
+        self, service: str, tags: Tags, start: int, end: int, through: frozenset[str]
+    ) -> Page:
         """What one search gives; of that the traces that go through one of some services, where it is any."""
         found = self._hits(service, tags, start, end)
         if found is None:
             return Page({}, full=True)
-        wanted = {each.trace_id: each.start for each in found if not through or not through.isdisjoint(each.services)}
+        wanted = {
+            each.trace_id: each.start
+            for each in found
+            if not through or not through.isdisjoint(each.services)
+        }
         return Page(wanted, len(found) >= _PAGE)
 
     def _hits(self, service: str, tags: Tags, start: int, end: int) -> list[_Hit] | None:
@@ -166,7 +180,11 @@ def searches(query: Query) -> Iterator[Tags]:
     if not query.kinds and not query.boundaries:
         yield _HOP
     if query.kinds and query.boundaries:
-        yield from ({semconv.KIND: kind, semconv.BOUNDARY: at} for kind in query.kinds for at in query.boundaries)
+        yield from (
+            {semconv.KIND: kind, semconv.BOUNDARY: at}
+            for kind in query.kinds
+            for at in query.boundaries
+        )
     elif query.kinds:
         yield from ({semconv.KIND: kind} for kind in query.kinds)
     else:
@@ -178,25 +196,39 @@ def _v1_hits(traces: Iterable[object]) -> Iterator[_Hit]:
         if isinstance(trace, dict) and (id_ := _id(trace.get("traceID"))) is not None:
             spans = [span for span in _list(trace, "spans") if isinstance(span, dict)]
             starts = [1000 * count(span.get("startTime")) for span in spans]
-            ends = (start + 1000 * count(span.get("duration")) for span, start in zip(spans, starts, strict=True))
+            ends = (
+                start + 1000 * count(span.get("duration"))
+                for span, start in zip(spans, starts, strict=True)
+            )
             processes = trace.get("processes")
             each = processes.values() if isinstance(processes, dict) else ()
-            yield _Hit(id_, min(filter(None, starts), default=0), max(ends, default=0), _names(each, "serviceName"))
+            yield _Hit(
+                id_,
+                min(filter(None, starts), default=0),
+                max(ends, default=0),
+                _names(each, "serviceName"),
+            )
 
 
 def _v3_hits(summaries: Iterable[object]) -> Iterator[_Hit]:
     for summary in summaries:
         if isinstance(summary, dict) and (id_ := _id(summary.get("traceId"))) is not None:
-            start, end = (count(summary.get(key)) for key in ("minStartTimeUnixNano", "maxEndTimeUnixNano"))
+            start, end = (
+                count(summary.get(key)) for key in ("minStartTimeUnixNano", "maxEndTimeUnixNano")
+            )
             yield _Hit(id_, start, end, _names(_list(summary, "services"), "name"))
 
 
 def _names(items: Iterable[object], key: str) -> frozenset[str]:
-    return frozenset(name for item in items if isinstance(item, dict) and isinstance(name := item.get(key), str))
+    return frozenset(
+        name for item in items if isinstance(item, dict) and isinstance(name := item.get(key), str)
+    )
 
 
 def _id(value: object) -> str | None:
-    return value.lower().zfill(32) if isinstance(value, str) and _TRACE_ID.fullmatch(value) else None
+    return (
+        value.lower().zfill(32) if isinstance(value, str) and _TRACE_ID.fullmatch(value) else None
+    )
 
 
 def _list(document: Mapping[str, Any], *keys: str) -> list[Any]:

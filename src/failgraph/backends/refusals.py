@@ -59,11 +59,17 @@ class Place(NamedTuple):
             document = json.loads(text)
         except (ValueError, RecursionError):
             # The last word may be half of a secret, which nobody would know as one; and a line's end is a secret's.
-            words = redact(text if len(data) < HEAD else " ".join(text.rsplit(maxsplit=1)[:-1])).split()
+            words = redact(
+                text if len(data) < HEAD else " ".join(text.rsplit(maxsplit=1)[:-1])
+            ).split()
             return "" if is_page(data) else said(" ".join(words))
         errors = [error for answer in answers(document) for error in answer.errors]
         if not errors and isinstance(document, dict):
-            errors = [value for key in ("message", "error", "msg") if isinstance(value := document.get(key), str)]
+            errors = [
+                value
+                for key in ("message", "error", "msg")
+                if isinstance(value := document.get(key), str)
+            ]
         return self.clean("; ".join(map(said, errors)))
 
 
@@ -79,9 +85,17 @@ def _secrets(sent: Sequence[str]) -> Iterator[str]:
     for value in sent:
         parts = [value, *value.split()]
         parts += [decoded for part in parts if (decoded := _decoded(part))]
-        parts += [part.rpartition(":")[2] for part in parts] + [part.partition("=")[2] for part in parts]
+        parts += [part.rpartition(":")[2] for part in parts] + [
+            part.partition("=")[2] for part in parts
+        ]
         for part in parts:
-            if len(part) >= _SHORT and part.lower() not in ("basic", "bearer", "token", "digest", "negotiate"):
+            if len(part) >= _SHORT and part.lower() not in (
+                "basic",
+                "bearer",
+                "token",
+                "digest",
+                "negotiate",
+            ):
                 yield part
                 yield json.dumps(part)[1:-1]
 
@@ -102,12 +116,18 @@ def is_page(data: bytes) -> bool:
 def refused(place: Place, status: int, data: bytes) -> SourceError:
     """The error for an answer of such a status, of which `data` is the beginning."""
     if status in (401, 403):
-        said_of = "what it holds is not enough" if place.sent else f"it goes to {place.url_setting} only"
-        return place.error(f"does not let us in ({status}); set {place.headers_setting} ({said_of})")
+        said_of = (
+            "what it holds is not enough" if place.sent else f"it goes to {place.url_setting} only"
+        )
+        return place.error(
+            f"does not let us in ({status}); set {place.headers_setting} ({said_of})"
+        )
     words = place.words(data)
     told = f": {words}" if words else ""
     if status == 422:
-        return place.error(f"does not give so much at once (422){told}; raise max_bytes_per_trace in its overrides")
+        return place.error(
+            f"does not give so much at once (422){told}; raise max_bytes_per_trace in its overrides"
+        )
     if status in (429, 503):
         return place.error(f"is busy ({status}) and stayed so{told}; ask again later")
     if status == 404:
@@ -155,8 +175,17 @@ def unreachable(place: Place, error: BaseException) -> SourceError:
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             why = said(str(cause.verify_message))
-            return place.error(f"has a certificate that is not trusted ({why}); name its CA's file in SSL_CERT_FILE")
-    reason = next((cause.strerror for cause in reversed(causes) if isinstance(cause, OSError) and cause.strerror), None)
+            return place.error(
+                f"has a certificate that is not trusted ({why}); name its CA's file in SSL_CERT_FILE"
+            )
+    reason = next(
+        (
+            cause.strerror
+            for cause in reversed(causes)
+            if isinstance(cause, OSError) and cause.strerror
+        ),
+        None,
+    )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         reason = "it does not speak TLS, as https asks for"
     return place.error(

@@ -33,6 +33,8 @@ def only(reading: Reading, asked: Collection[str]) -> Reading:
     of_rollouts = {rollout: ids & frozenset(asked) for rollout, ids in reading.rollouts.items()}
     return reading._replace(
         traces=[trace for trace in reading.traces if trace.trace_id in asked],
-        durations={trace_id: length for trace_id, length in reading.durations.items() if trace_id in asked},
+        durations={
+            trace_id: length for trace_id, length in reading.durations.items() if trace_id in asked
+        },
         rollouts={rollout: ids for rollout, ids in of_rollouts.items() if ids},
     )

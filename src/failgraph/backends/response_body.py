@@ -25,7 +25,9 @@ class DamagedError(Exception):
     """It is not packed as it says, or breaks off."""
 
 
-def write(chunks: Iterable[bytes], file: IO[bytes], most: int, until: float, *, packed: bool) -> int:
+def write(
+    chunks: Iterable[bytes], file: IO[bytes], most: int, until: float, *, packed: bool
+) -> int:
     """Write a body into `file`, gunzipped where it is `packed`; how many bytes.
 
     Raises OverlongError past `most` bytes and OverdueError past `until` on the monotonic clock.

@@ -27,7 +27,10 @@ class Kept:
     def add(self, answer: Answer) -> None:
         """Keep a trace."""
         if answer.is_json not in self._files:
-            self._files[answer.is_json] = cast("IO[bytes]", tempfile.TemporaryFile(prefix="failgraph-"))  # noqa: SIM115
+            self._files[answer.is_json] = cast(
+                "IO[bytes]",
+                tempfile.TemporaryFile(prefix="failgraph-"),  # noqa: SIM115
+            )
         file = self._files[answer.is_json]
         file.seek(0, os.SEEK_END)  # it may have been read meanwhile
         answer.file.seek(0)

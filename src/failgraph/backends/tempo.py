@@ -49,7 +49,9 @@ class Tempo:
 
         def search(start: int, end: int) -> Page:
             found = self._search(asked, start // _SECOND, -(-end // _SECOND))
-            return Page({trace_id: began for trace_id, (began, _) in found.items()}, len(found) >= _PAGE)
+            return Page(
+                {trace_id: began for trace_id, (began, _) in found.items()}, len(found) >= _PAGE
+            )
 
         return newest(search, since, until, limit, _SECOND)
 
@@ -60,10 +62,16 @@ class Tempo:
         def search(start: int, end: int) -> Page:
             found = self._search("{ }", start // _SECOND, -(-end // _SECOND))
             lengths.update((trace_id, took) for trace_id, (_, took) in found.items())
-            return Page({trace_id: began for trace_id, (began, _) in found.items()}, len(found) >= _PAGE)
+            return Page(
+                {trace_id: began for trace_id, (began, _) in found.items()}, len(found) >= _PAGE
+            )
 
         every = newest(search, since, until, limit, _SECOND)
-        return None if every.more or every.crowded else {trace_id: lengths[trace_id] for trace_id in every.trace_ids}
+        return (
+            None
+            if every.more or every.crowded
+            else {trace_id: lengths[trace_id] for trace_id in every.trace_ids}
+        )
 
     def _search(self, asked: str, start: int, end: int) -> dict[str, tuple[int, int]]:
         """Start and duration of each trace that is found, in ns, by its id; 0 where unknown."""
@@ -81,9 +89,14 @@ class Tempo:
         if not isinstance(document, dict) or not document.keys() & {"traces", "metrics"}:
             raise refusals.other_product(self._client.place)
         traces = document.get("traces")
-        found = [item for item in traces if isinstance(item, dict)] if isinstance(traces, list) else []
+        found = (
+            [item for item in traces if isinstance(item, dict)] if isinstance(traces, list) else []
+        )
         return {
-            id_.lower().zfill(32): (count(item.get("startTimeUnixNano")), _MS * count(item.get("durationMs")))
+            id_.lower().zfill(32): (
+                count(item.get("startTimeUnixNano")),
+                _MS * count(item.get("durationMs")),
+            )
             for item in found
             if isinstance(id_ := item.get("traceID"), str) and _TRACE_ID.fullmatch(id_)
         }
@@ -106,7 +119,9 @@ def traceql(query: Query) -> str:
         of_event += [f"({one_of})"] if len(values) > 1 else [one_of] if values else []
     events = f"{{ {' && '.join(of_event)} }}"
     if query.services:
-        one_of = " || ".join(f"resource.service.name = {_quoted(name)}" for name in sorted(query.services))
+        one_of = " || ".join(
+            f"resource.service.name = {_quoted(name)}" for name in sorted(query.services)
+        )
         return f"{events} && {{ {one_of} }}"
     hops = f"{{ span.{semconv.REPORT_SCHEMA_VERSION} = {semconv.SCHEMA_VERSION} }}"
     return events if query.kinds or query.boundaries else f"{events} || {hops}"

@@ -34,7 +34,9 @@ def length(start: int, end: int) -> int | None:
     return end - start if 0 < start <= end else None
 
 
-def newest(search: Callable[[int, int], Page], since: int, until: int, limit: int, smallest: int) -> Found:
+def newest(
+    search: Callable[[int, int], Page], since: int, until: int, limit: int, smallest: int
+) -> Found:
     """The newest `limit` traces between two times in ns, newest windows first.
 
     A window whose answer is full is searched again in two halves, down to `smallest` ns; so nothing is passed over

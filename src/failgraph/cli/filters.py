@@ -16,8 +16,15 @@ _EARLIEST = 1_000_000_000
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Give a command the options by which traces are chosen."""
     group = parser.add_argument_group("which traces")
-    group.add_argument("--since", metavar="TIME", type=_since, help="since 90s, 15m, 1h, 2d ago, or an ISO 8601 time")
-    group.add_argument("--kind", metavar="KIND", action="append", default=[], help="with a failure of this kind")
+    group.add_argument(
+        "--since",
+        metavar="TIME",
+        type=_since,
+        help="since 90s, 15m, 1h, 2d ago, or an ISO 8601 time",
+    )
+    group.add_argument(
+        "--kind", metavar="KIND", action="append", default=[], help="with a failure of this kind"
+    )
     group.add_argument(
         "--boundary",
         metavar="BOUNDARY",
@@ -26,9 +33,19 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         choices=[boundary.value for boundary in FailureBoundary],
         help="with a failure observed at this boundary: %(choices)s",
     )
-    group.add_argument("--service", metavar="NAME", action="append", default=[], help="begun or failed at this service")
+    group.add_argument(
+        "--service",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="begun or failed at this service",
+    )
     group.add_argument("--rollout", metavar="ID", help="of this rollout (nemo.gym.rollout.id)")
-    group.add_argument("--journal", metavar="DIR", help="take in what this journal holds; default: FAILGRAPH_JOURNAL")
+    group.add_argument(
+        "--journal",
+        metavar="DIR",
+        help="take in what this journal holds; default: FAILGRAPH_JOURNAL",
+    )
     group.add_argument("--limit", metavar="N", type=_limit, help="the newest N at most")
 
 

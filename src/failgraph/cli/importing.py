@@ -33,7 +33,8 @@ def import_files(arguments: argparse.Namespace) -> int:
 def _summary(account: Account) -> str:
     """The counts, which add up."""
     parts = [
-        f"{account.imported} imported" + (f" ({account.recovered} recovered)" if account.recovered else ""),
+        f"{account.imported} imported"
+        + (f" ({account.recovered} recovered)" if account.recovered else ""),
         f"{account.already_there} already there",
         f"{account.not_a_failure} not a failure",
         f"{account.malformed} malformed",

@@ -32,6 +32,8 @@ def demo(arguments: argparse.Namespace) -> int:
 
         check()
     except ImportError as error:
-        say(f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'")
+        say(
+            f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'"
+        )
         return WRONG_USE
     return run(arguments.out, lambda traces: draw(traces, SHOW))

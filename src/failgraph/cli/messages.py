@@ -13,7 +13,9 @@ def say(line: str) -> None:
 
 def harmless(text: str) -> str:
     """A text that may hold anything, in one line that can be said."""
-    from failgraph.text import sanitize  # which brings logging along: nobody waits for it where nothing is wrong
+    from failgraph.text import (
+        sanitize,
+    )  # which brings logging along: nobody waits for it where nothing is wrong
 
     return sanitize(text, 2000)
 

@@ -34,7 +34,9 @@ def draw(traces: Sequence[Trace], output: Output) -> None:
         terminal, console = _console()
         for trace in traces:
             drawn = output.picture(trace)
-            print("\n".join(plain_lines(drawn))) if terminal is None else terminal.print_picture(console, drawn)
+            print("\n".join(plain_lines(drawn))) if terminal is None else terminal.print_picture(
+                console, drawn
+            )
             print()
 
 

@@ -62,7 +62,9 @@ def parser(argv: Sequence[str]) -> Parser:
 
 def _demo(command: Parser) -> None:
     command.add_argument(
-        "--out", metavar="FILE", help="where the traces go, as OTLP JSON lines; by default a temporary file"
+        "--out",
+        metavar="FILE",
+        help="where the traces go, as OTLP JSON lines; by default a temporary file",
     )
 
 
@@ -72,8 +74,12 @@ def _reading(command: Parser) -> None:
         metavar="SOURCE",
         help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
     )
-    command.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
-    command.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
+    command.add_argument(
+        "--json", action="store_true", help="JSON lines, one object a trace or row"
+    )
+    command.add_argument(
+        "--strict", action="store_true", help="exit with 1 where anything was lost"
+    )
     from failgraph.cli.filters import add_filters  # nobody else needs them
 
     add_filters(command)
@@ -82,7 +88,10 @@ def _reading(command: Parser) -> None:
 def _show(command: Parser) -> None:
     _reading(command)
     command.add_argument(
-        "trace_id", metavar="TRACE_ID", nargs="?", help="32 hex digits, or the first ones; without it, all of `list`"
+        "trace_id",
+        metavar="TRACE_ID",
+        nargs="?",
+        help="32 hex digits, or the first ones; without it, all of `list`",
     )
 
 
@@ -94,23 +103,34 @@ def _import(command: Parser) -> None:
         help="rollouts.jsonl, rollouts_failures.jsonl, a journal; also in gzip",
     )
     command.add_argument(
-        "--to", metavar="TARGET", required=True, help="an OTLP endpoint (http://…), or a file of OTLP JSON lines"
+        "--to",
+        metavar="TARGET",
+        required=True,
+        help="an OTLP endpoint (http://…), or a file of OTLP JSON lines",
     )
 
 
 def _doctor(command: Parser) -> None:
-    command.add_argument("source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …")
+    command.add_argument(
+        "source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …"
+    )
     command.add_argument("--json", action="store_true", help="JSON lines, one object a check")
     command.set_defaults(checks_settings=True)
 
 
 def _run(command: Parser) -> None:
     command.usage = "%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
-    command.add_argument("argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments")
+    command.add_argument(
+        "argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments"
+    )
 
 
 _COMMANDS: Mapping[str, tuple[str, str, Callable[[Parser], None]]] = {
-    "demo": ("run rollouts that really fail, and show their failure graphs", "launching:demo", _demo),
+    "demo": (
+        "run rollouts that really fail, and show their failure graphs",
+        "launching:demo",
+        _demo,
+    ),
     "list": ("one line for each trace with failures", "reading:list_traces", _reading),
     "show": ("the failure tree of one trace, or of every one with failures", "reading:show", _show),
     "top": ("which failures there are most of, and what they cost", "reading:top", _reading),
@@ -119,7 +139,11 @@ _COMMANDS: Mapping[str, tuple[str, str, Callable[[Parser], None]]] = {
         "importing:import_files",
         _import,
     ),
-    "doctor": ("what is set and attached; sends a failure and reads it back", "doctor:doctor", _doctor),
+    "doctor": (
+        "what is set and attached; sends a failure and reads it back",
+        "doctor:doctor",
+        _doctor,
+    ),
     "run": ("run a program with failgraph enabled", "launching:run", _run),
 }
 """By name: what help says of it, what does it, and what gives it its arguments."""

@@ -46,7 +46,10 @@ def show(arguments: argparse.Namespace) -> int:
     if source.trace_id is None:
         return _print(arguments, source, _chosen(source, query), SHOW)
     return _print(
-        arguments, source, [trace for trace in source.reading.traces if trace.trace_id == source.trace_id], SHOW
+        arguments,
+        source,
+        [trace for trace in source.reading.traces if trace.trace_id == source.trace_id],
+        SHOW,
     )
 
 
@@ -81,13 +84,19 @@ def _durations(reading: Reading, query: Query, chosen: Sequence[Trace]) -> Mappi
     """Of all traces of the time that is asked for; none where others than those `chosen` would count too."""
     if len(chosen) < sum(map(query.matches, reading.traces)):
         return {}
-    return {key: length for key, length in reading.durations.items() if query.is_since(reading.starts.get(key, 0))}
+    return {
+        key: length
+        for key, length in reading.durations.items()
+        if query.is_since(reading.starts.get(key, 0))
+    }
 
 
 def _chosen(source: Source, query: Query) -> list[Trace]:
     reading = source.reading
     if query.rollout_id is not None and query.rollout_id not in reading.rollouts:
-        raise SourceError("; ".join((f"{source.name} holds no span of rollout {query.rollout_id}", *source.notes)))
+        raise SourceError(
+            "; ".join((f"{source.name} holds no span of rollout {query.rollout_id}", *source.notes))
+        )
     traces = query.chosen(reading.traces)
     if query.limit is not None and len(traces) == query.limit:
         matching = sum(map(query.matches, reading.traces))
@@ -96,7 +105,9 @@ def _chosen(source: Source, query: Query) -> list[Trace]:
     return traces
 
 
-def _print(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace], output: Output) -> int:
+def _print(
+    arguments: argparse.Namespace, source: Source, traces: Sequence[Trace], output: Output
+) -> int:
     """Print traces, and say what was lost."""
     if arguments.json:
         for trace in traces:
@@ -110,12 +121,16 @@ def _close(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace
     """Say that there was nothing, what was not looked at, and what was lost; the exit code."""
     reading = source.reading
     if not traces and reading.traces:
-        say(f"no such failures; {count_of(len(reading.traces))} of {reading.trace_count} have others")
+        say(
+            f"no such failures; {count_of(len(reading.traces))} of {reading.trace_count} have others"
+        )
     elif not traces and not reading.durations and not reading.rows:
         say(f"{source.name} has no trace with such failures")
     elif not traces:
         rows = f"{reading.rows} saved {'row' if reading.rows == 1 else 'rows'}"
-        say(f"no failures in {rows if reading.rows else count_of(1 if source.trace_id else reading.trace_count)}")
+        say(
+            f"no failures in {rows if reading.rows else count_of(1 if source.trace_id else reading.trace_count)}"
+        )
     for line in (*source.notes, *map(plain, loss_lines(reading.losses))):
         say(line)
     lost = bool(reading.losses) or any(trace.losses for trace in traces)

@@ -34,7 +34,12 @@ class Source(NamedTuple):
 
 
 def read_source(
-    given: str, query: Query, trace_id: str | None = None, *, journal: str | None = None, every: bool = False
+    given: str,
+    query: Query,
+    trace_id: str | None = None,
+    *,
+    journal: str | None = None,
+    every: bool = False,
 ) -> Source:
     """Read what was given: all of it, or of a backend what `query` may ask for, or the one trace.
 
@@ -49,18 +54,30 @@ def read_source(
     trace_id = trace_id if trace_id is None else trace_id.strip()
     if trace_id is not None and not _TRACE_ID.fullmatch(trace_id):
         what = trace_id or "an empty text"
-        raise SourceError(f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some")
+        raise SourceError(
+            f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some"
+        )
     if journal is None:
         journal = current().journal if os.path.exists(current().journal or "") else None
     if address is not None:
         return _read_backend(name, address, query, trace_id, journal, every=every)
     with progress() as told:
         reading = read(given, told, journal)
-    return Source(given, reading, trace_id=None if trace_id is None else _the_trace(given, reading, trace_id.lower()))
+    return Source(
+        given,
+        reading,
+        trace_id=None if trace_id is None else _the_trace(given, reading, trace_id.lower()),
+    )
 
 
 def _read_backend(
-    name: str, address: Address, query: Query, trace_id: str | None, journal: str | None, *, every: bool
+    name: str,
+    address: Address,
+    query: Query,
+    trace_id: str | None,
+    journal: str | None,
+    *,
+    every: bool,
 ) -> Source:
     if trace_id is not None:
         if len(trace_id) not in _WHOLE:
@@ -72,7 +89,9 @@ def _read_backend(
         reading, notes = read_backend(address, query, current(), told, more, every=every)
     wanted = address.trace_id
     if wanted is not None and wanted not in reading.durations:
-        raise SourceError(f"{name} does not have trace {wanted}, or not yet; `failgraph list {name}` names some")
+        raise SourceError(
+            f"{name} does not have trace {wanted}, or not yet; `failgraph list {name}` names some"
+        )
     return Source(name, reading, notes, wanted)
 
 
@@ -89,7 +108,9 @@ def _the_trace(name: str, reading: Reading, wanted: str) -> str:
     if len(wanted) >= _SHORTEST and len(found) == 1:
         return found[0]
     if len(wanted) >= _SHORTEST and found:
-        raise SourceError(f"{len(found)} traces of {name} begin with {wanted}; give more digits of its id")
+        raise SourceError(
+            f"{len(found)} traces of {name} begin with {wanted}; give more digits of its id"
+        )
     raise SourceError(
         f"{name} does not hold trace {wanted.zfill(32)}; `failgraph list {name}` names the"
         f" {len(reading.traces)} of its {count_of(reading.trace_count)} that have failures"

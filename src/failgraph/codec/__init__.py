@@ -5,7 +5,14 @@ at the most the kinds that fit no name pattern.
 """
 
 from failgraph.codec.decode import Decoded, assemble, decode, decode_event
-from failgraph.codec.encode import Limits, Seen, Span, encode_event, encode_report, report_attributes
+from failgraph.codec.encode import (
+    Limits,
+    Seen,
+    Span,
+    encode_event,
+    encode_report,
+    report_attributes,
+)
 
 __all__ = [
     "Decoded",

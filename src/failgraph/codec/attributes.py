@@ -21,7 +21,9 @@ _UNCOUNTED = frozenset({CAUSE_TRACE_ID, CAUSE_SPAN_ID})
 
 def text_attributes(key: str, text: str, value_length: int | None) -> Attributes:
     """`text` under `key`, continued under `<key>_rest` where one value cannot hold it."""
-    first, *rest = _chunks(text, CHUNK_BYTES if value_length is None else max(1, min(value_length, CHUNK_BYTES)))
+    first, *rest = _chunks(
+        text, CHUNK_BYTES if value_length is None else max(1, min(value_length, CHUNK_BYTES))
+    )
     return {key: first, key + REST: tuple(rest)} if rest else {key: first}
 
 
@@ -64,7 +66,9 @@ def read_text(attributes: Mapping[str, object], key: str) -> str | None:
     rest = attributes.get(key + REST, ())
     if not isinstance(rest, (list, tuple)):
         return None
-    return escape_surrogates("".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first)
+    return escape_surrogates(
+        "".join([first, *(chunk for chunk in rest if isinstance(chunk, str))]) if rest else first
+    )
 
 
 def text_bytes(attributes: Mapping[str, object]) -> int:
@@ -79,7 +83,11 @@ def halved_bytes(attributes: Mapping[str, object]) -> int:
 
 
 def _texts(attributes: Mapping[str, object]) -> list[str]:
-    values = [value for key, value in attributes.items() if key.startswith(PREFIX) and key not in _UNCOUNTED]
+    values = [
+        value
+        for key, value in attributes.items()
+        if key.startswith(PREFIX) and key not in _UNCOUNTED
+    ]
     found = [value for value in values if isinstance(value, str)]
     for value in values:
         if isinstance(value, (list, tuple)):

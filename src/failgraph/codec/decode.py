@@ -104,7 +104,9 @@ def _share_names(model: BaseModel | None) -> None:
     """
     if model is not None:
         names = model.model_fields_set
-        object.__setattr__(model, "__pydantic_fields_set__", _NAME_SETS.setdefault(frozenset(names), names))
+        object.__setattr__(
+            model, "__pydantic_fields_set__", _NAME_SETS.setdefault(frozenset(names), names)
+        )
 
 
 def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
@@ -147,11 +149,15 @@ def _details(attributes: Mapping[str, object], prefix: str) -> dict[str, object]
             elif text is not None:
                 details[name] = text
             else:
-                details[name] = attributes[key] if isinstance(attributes[key], bool) else _UNREADABLE
+                details[name] = (
+                    attributes[key] if isinstance(attributes[key], bool) else _UNREADABLE
+                )
     return details
 
 
-def _unread(event_id: str, attributes: Mapping[str, object], event: FailureEvent | None) -> Iterator[Loss]:
+def _unread(
+    event_id: str, attributes: Mapping[str, object], event: FailureEvent | None
+) -> Iterator[Loss]:
     """What stands there and was not taken: texts of another type, continuations without a beginning, unknown names."""
     own = _DETAILS.get(event.boundary) if event is not None else None
     for key, value in attributes.items():
@@ -178,7 +184,9 @@ def _refused(key: str, value: object, event: FailureEvent | None) -> bool:
     return False
 
 
-def _cut(event_id: str, attributes: Mapping[str, object], present: int, losses: Iterable[Loss]) -> list[Loss]:
+def _cut(
+    event_id: str, attributes: Mapping[str, object], present: int, losses: Iterable[Loss]
+) -> list[Loss]:
     """Less text than was written: since `seq` is the first that a limit takes, where it stands a text was cut."""
     written = read_int(attributes.get(semconv.TEXT_BYTES))
     if written is None:
@@ -191,12 +199,22 @@ def _cut(event_id: str, attributes: Mapping[str, object], present: int, losses: 
     if present - halves < written < present:
         return [Loss("text_cut", f"{written - present + halves} bytes of text of {event_id}")]
     if written < present:
-        return [] if gone else [Loss("unknown_field", f"text of {event_id} that was not written so")]
-    return [Loss("attribute_missing" if gone else "text_cut", f"{written - present} bytes of text of {event_id}")]
+        return (
+            [] if gone else [Loss("unknown_field", f"text of {event_id} that was not written so")]
+        )
+    return [
+        Loss(
+            "attribute_missing" if gone else "text_cut",
+            f"{written - present} bytes of text of {event_id}",
+        )
+    ]
 
 
 def assemble(
-    events: Mapping[str, FailureEvent], failure_id: str | None, written: Iterable[str] = (), omitted: bool = False
+    events: Mapping[str, FailureEvent],
+    failure_id: str | None,
+    written: Iterable[str] = (),
+    omitted: bool = False,
 ) -> tuple[FailureReport, Losses]:
     """A valid report of `events`: an edge that leads nowhere or closes a cycle is cleared, `written` ids are looked up.
 
@@ -208,16 +226,26 @@ def assemble(
         if event.cause_id is not None and event.cause_id not in events:
             losses.append(Loss("cause_missing", f"{event.cause_id}, the cause of {key}"))
             kept[key] = event.model_copy(update={"cause_id": None})
-    for key in list(cause_graph.closing_edges({key: event.cause_id for key, event in kept.items()})):
+    for key in list(
+        cause_graph.closing_edges({key: event.cause_id for key, event in kept.items()})
+    ):
         losses.append(Loss("cycle", f"{key} names the cause {kept[key].cause_id}"))
         kept[key] = kept[key].model_copy(update={"cause_id": None})
-    missing = dict.fromkeys(key for key in (failure_id, *written) if key is not None and key not in kept)
+    missing = dict.fromkeys(
+        key for key in (failure_id, *written) if key is not None and key not in kept
+    )
     losses.extend(Loss("event_missing", key) for key in missing)
     own = failure_id if failure_id in kept else None
     if own is not None and len(own) > ID_LENGTH:
-        losses.append(Loss("attribute_missing", f"{semconv.REPORT_ID}: {own} is longer than a report can name"))
+        losses.append(
+            Loss(
+                "attribute_missing", f"{semconv.REPORT_ID}: {own} is longer than a report can name"
+            )
+        )
         own, omitted = None, True
-    return FailureReport(events=kept, failure_id=own, omitted=omitted or bool(missing)), tuple(losses)
+    return FailureReport(events=kept, failure_id=own, omitted=omitted or bool(missing)), tuple(
+        losses
+    )
 
 
 def decode(
@@ -253,7 +281,10 @@ def decode(
 
 def says_omitted(span_attributes: Mapping[str, object]) -> bool:
     """Whether a hop wrote a report that was not whole: it says so, or its list of ids found no place."""
-    listed = semconv.REPORT_IDS in span_attributes or semconv.REPORT_SCHEMA_VERSION not in span_attributes
+    listed = (
+        semconv.REPORT_IDS in span_attributes
+        or semconv.REPORT_SCHEMA_VERSION not in span_attributes
+    )
     return span_attributes.get(semconv.REPORT_OMITTED) is True or not listed
 
 
@@ -261,7 +292,9 @@ def report_ids_of(span_attributes: Mapping[str, object]) -> tuple[str, ...]:
     """The ids that a hop wrote down, in its order."""
     ids = span_attributes.get(semconv.REPORT_IDS)
     return (
-        tuple(escape_surrogates(key) for key in ids if isinstance(key, str)) if isinstance(ids, (list, tuple)) else ()
+        tuple(escape_surrogates(key) for key in ids if isinstance(key, str))
+        if isinstance(ids, (list, tuple))
+        else ()
     )
 
 

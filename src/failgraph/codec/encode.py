@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.codec.attributes import SURELY_SHORT, Attributes, int_attributes, text_attributes, text_bytes
+from failgraph.codec.attributes import (
+    SURELY_SHORT,
+    Attributes,
+    int_attributes,
+    text_attributes,
+    text_bytes,
+)
 from failgraph.failure import cause_graph
 from failgraph.failure.kinds import OTHER, fits_pattern
 from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
@@ -125,7 +131,11 @@ def _within(found: Attributes, most: int) -> Attributes:
 
     `seq` goes before all others: a reader that meets it knows that no other was left out.
     """
-    starts = [at for at, key in enumerate(found) if not key.endswith(semconv.REST) and key not in _WITH_THE_ONE_BEFORE]
+    starts = [
+        at
+        for at, key in enumerate(found)
+        if not key.endswith(semconv.REST) and key not in _WITH_THE_ONE_BEFORE
+    ]
     first = next((at for at in starts if len(found) - at <= most), starts[-1])
     return {key: value for at, (key, value) in enumerate(found.items()) if at >= first}
 
@@ -164,18 +174,30 @@ def report_attributes(
         groups.append(text_attributes(semconv.REPORT_ROOT_ID, root, length))
         if fits and root_span_id is not None and (length is None or len(root_span_id) <= length):
             groups.append({semconv.REPORT_ROOT_SPAN_ID: root_span_id})
-        groups.append(text_attributes(semconv.REPORT_ROOT_KIND, seen.events[root].failure_kind, length))
+        groups.append(
+            text_attributes(semconv.REPORT_ROOT_KIND, seen.events[root].failure_kind, length)
+        )
     if unfinished and seen.failure_id is None:
         groups.append({semconv.REPORT_UNFINISHED: True})
     groups.append({semconv.REPORT_COUNT: seen.total})
-    groups.append(_names(semconv.REPORT_KINDS, (event.failure_kind for event in seen.events.values()), length))
-    groups.append(_names(semconv.REPORT_BOUNDARIES, (event.boundary.value for event in seen.events.values()), length))
+    groups.append(
+        _names(semconv.REPORT_KINDS, (event.failure_kind for event in seen.events.values()), length)
+    )
+    groups.append(
+        _names(
+            semconv.REPORT_BOUNDARIES,
+            (event.boundary.value for event in seen.events.values()),
+            length,
+        )
+    )
     return _first(groups, limits.attributes, present)
 
 
 def _names(key: str, names: Iterable[str], length: int | None) -> Attributes:
     found: Collection[str] = sorted(set(names))
-    return {key: tuple(found)} if length is None or all(len(name) <= length for name in found) else {}
+    return (
+        {key: tuple(found)} if length is None or all(len(name) <= length for name in found) else {}
+    )
 
 
 def _first(groups: list[Attributes], most: int | None, present: Collection[str]) -> Attributes:
@@ -192,4 +214,6 @@ def _first(groups: list[Attributes], most: int | None, present: Collection[str])
 def encode_report(report: FailureReport) -> tuple[list[Attributes], Attributes]:
     """The attributes of each event of `report`, and those of the span of the hop that sends it."""
     seen = Seen(report.events, report.failure_id, report.omitted, len(report.events))
-    return [encode_event(event, seq=seq) for seq, event in enumerate(report.events.values())], report_attributes(seen)
+    return [
+        encode_event(event, seq=seq) for seq, event in enumerate(report.events.values())
+    ], report_attributes(seen)

@@ -38,7 +38,9 @@ async def call(server: str, path: str, body: Body, timeout_s: float = 10) -> Bod
         failgraph.raise_for_failure(reply)
     except NgFailureEvent as remote:
         reason = f"{path} answered {reply.status_code}"
-        raise NgFailureEvent("agent_run_error", reason, boundary="agent", operation=path) from remote
+        raise NgFailureEvent(
+            "agent_run_error", reason, boundary="agent", operation=path
+        ) from remote
     reply.raise_for_status()
     answer: Body = reply.json()
     return answer

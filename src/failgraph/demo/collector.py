@@ -30,7 +30,10 @@ async def drive(rollout: Rollout, client: httpx.AsyncClient) -> str:
     """Run one rollout; what the agent answered."""
     tracer = trace.get_tracer("failgraph.demo")
     try:
-        with tracer.start_as_current_span("rollout", attributes={ROLLOUT_ID: rollout.id}), failgraph.hop():
+        with (
+            tracer.start_as_current_span("rollout", attributes={ROLLOUT_ID: rollout.id}),
+            failgraph.hop(),
+        ):
             reply = await client.post(f"{url('agent')}/run", json=rollout._asdict())
             judge(reply)
     except (NgFailureEvent, httpx.HTTPStatusError):
@@ -45,7 +48,10 @@ def judge(reply: httpx.Response) -> None:
     except NgFailureEvent as remote:
         status = reply.status_code
         raise NgFailureEvent(
-            "agent_request_failed", f"/run answered {status}", http_status=status, boundary="collection"
+            "agent_request_failed",
+            f"/run answered {status}",
+            http_status=status,
+            boundary="collection",
         ) from remote
     reply.raise_for_status()
     event = failgraph.current_report().events.get(reply.json()["failure_id"])

@@ -44,11 +44,17 @@ def check() -> None:
 def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
     """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; the exit code."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        print("failgraph: OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo", file=sys.stderr)
+        print(
+            "failgraph: OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo",
+            file=sys.stderr,
+        )
         return 2
     endpoint = _endpoint()
     if endpoint is not None and not listens(endpoint):
-        print(f"failgraph: nothing listens at {endpoint.address}, which {endpoint.named_by} names", file=sys.stderr)
+        print(
+            f"failgraph: nothing listens at {endpoint.address}, which {endpoint.named_by} names",
+            file=sys.stderr,
+        )
         return 2
     path = os.path.join(".", out) if out else _temporary()
     made = not out or not os.path.exists(path)
@@ -79,7 +85,9 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
 
 def _endpoint() -> Target | None:
     """Where the environment sends traces; None where it names no endpoint. Raises ConfigError."""
-    return target(os.environ) if any(os.environ.get(name, "").strip() for name in ENDPOINTS) else None
+    return (
+        target(os.environ) if any(os.environ.get(name, "").strip() for name in ENDPOINTS) else None
+    )
 
 
 def _temporary() -> str:
@@ -95,15 +103,24 @@ def _collect(path: str, endpoint: Target | None) -> bool:
     """
     with tempfile.TemporaryDirectory(prefix="failgraph-demo-") as folder:
         servers = ", ".join(SERVERS)
-        print(f"{len(ROLLOUTS)} rollouts at once, by a {COLLECTOR} and four servers: {servers}\n", flush=True)
+        print(
+            f"{len(ROLLOUTS)} rollouts at once, by a {COLLECTOR} and four servers: {servers}\n",
+            flush=True,
+        )
         with fleet(folder, exports=endpoint is not None) as collector:
             try:
                 answers, _ = collector.communicate(timeout=_MOST_S)
             except subprocess.TimeoutExpired:
-                print(f"failgraph: the demo's rollouts did not end within {_MOST_S:g} s", file=sys.stderr)
+                print(
+                    f"failgraph: the demo's rollouts did not end within {_MOST_S:g} s",
+                    file=sys.stderr,
+                )
                 return False
         if collector.returncode != 0:
-            print(f"failgraph: the demo's collector ended with {collector.returncode}", file=sys.stderr)
+            print(
+                f"failgraph: the demo's collector ended with {collector.returncode}",
+                file=sys.stderr,
+            )
             return False
         print(f"what the {COLLECTOR} got:\n{answers}", flush=True)
         with open(path, "ab") as joined:
@@ -115,7 +132,11 @@ def _collect(path: str, endpoint: Target | None) -> bool:
 
 def _all_arrived(folder: str, endpoint: Target) -> bool:
     """Whether no process has noted spans that it could not export; says those that have."""
-    refused = [name for name in (COLLECTOR, *SERVERS) if os.path.exists(os.path.join(folder, f"{name}.refused"))]
+    refused = [
+        name
+        for name in (COLLECTOR, *SERVERS)
+        if os.path.exists(os.path.join(folder, f"{name}.refused"))
+    ]
     if refused:
         print(
             f"failgraph: spans of {', '.join(refused)} did not arrive at {endpoint.address} by {endpoint.protocol};"
@@ -132,7 +153,9 @@ def _print(path: str, draw: Callable[[Sequence[Trace]], None], endpoint: Target 
     for span in spans(path):
         if span.trace_id not in failing and span.parent_span_id is None:
             rollout = span.attributes.get(ROLLOUT_ID)
-            print(f"trace {span.trace_id} · rollout {rollout} · {duration(span.duration_nano)} · no failures")
+            print(
+                f"trace {span.trace_id} · rollout {rollout} · {duration(span.duration_nano)} · no failures"
+            )
     print(f"\n{len(failing)} of {reading.trace_count} rollouts have failures")
     if endpoint is not None:
         print(f"their traces were sent to {endpoint.address}:")

@@ -18,7 +18,9 @@ async def step(body: Body) -> Body:
     try:
         await execute(body["program"])
     except NgFailureEvent as failure:
-        raise NgFailureEvent("session_lost", "the sandbox is gone", boundary="environment") from failure
+        raise NgFailureEvent(
+            "session_lost", "the sandbox is gone", boundary="environment"
+        ) from failure
     return {}
 
 

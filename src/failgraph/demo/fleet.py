@@ -48,12 +48,20 @@ def fleet(folder: str, *, exports: bool) -> Iterator[subprocess.Popen[str]]:
     try:
         with ExitStack() as handed_on:
             handed_on.callback(os.close, lifeline)
-            listeners = {name: handed_on.enter_context(socket.create_server(("127.0.0.1", 0))) for name in SERVERS}
+            listeners = {
+                name: handed_on.enter_context(socket.create_server(("127.0.0.1", 0)))
+                for name in SERVERS
+            }
             known = {url_variable(name): _url(listener) for name, listener in listeners.items()}
             for name in (*SERVERS, COLLECTOR):
                 listener = listeners.get(name)
-                fds = {LIFELINE: lifeline, **({} if listener is None else {SOCKET: listener.fileno()})}
-                processes.append(_start(name, folder, {**known, **_export(folder, name, exports)}, fds))
+                fds = {
+                    LIFELINE: lifeline,
+                    **({} if listener is None else {SOCKET: listener.fileno()}),
+                }
+                processes.append(
+                    _start(name, folder, {**known, **_export(folder, name, exports)}, fds)
+                )
         yield processes[-1]
     finally:
         # First, for a process that was being started when Ctrl-C came, and is not on the list.
@@ -66,7 +74,11 @@ def _export(folder: str, name: str, exports: bool) -> dict[str, str]:
     if not exports:
         return {}
     own = {key: value for key, value in os.environ.items() if key.startswith("OTEL_EXPORTER_OTLP_")}
-    return {"OTEL_EXPORTER_OTLP_TIMEOUT": "5", **own, EXPORT: os.path.join(folder, f"{name}.refused")}
+    return {
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "5",
+        **own,
+        EXPORT: os.path.join(folder, f"{name}.refused"),
+    }
 
 
 def _url(listener: socket.socket) -> str:
@@ -74,7 +86,9 @@ def _url(listener: socket.socket) -> str:
     return f"http://{host}:{port}"
 
 
-def _start(name: str, folder: str, known: Mapping[str, str], fds: Mapping[str, int]) -> subprocess.Popen[str]:
+def _start(
+    name: str, folder: str, known: Mapping[str, str], fds: Mapping[str, int]
+) -> subprocess.Popen[str]:
     """Start one process of the fleet."""
     environ = {**_inherited(), **known}
     environ.update((key, str(fd)) for key, fd in fds.items())
@@ -93,10 +107,16 @@ def _start(name: str, folder: str, known: Mapping[str, str], fds: Mapping[str, i
 
 def _inherited() -> dict[str, str]:
     """The user's environment, without what would trace or configure OpenTelemetry in a program that does so itself."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", AUTO_INSTRUMENT))}
+    environ = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("OTEL_", AUTO_INSTRUMENT))
+    }
     if "PYTHONPATH" in environ:  # `opentelemetry-instrument` works by an entry there
         entries = environ["PYTHONPATH"].split(os.pathsep)
-        environ["PYTHONPATH"] = os.pathsep.join(entry for entry in entries if "auto_instrumentation" not in entry)
+        environ["PYTHONPATH"] = os.pathsep.join(
+            entry for entry in entries if "auto_instrumentation" not in entry
+        )
     return environ
 
 

@@ -60,7 +60,9 @@ async def ask(provider: str, attempt: int) -> Body:
         timed_out = isinstance(error, httpx.TimeoutException)
         raise NgFailureEvent(
             "transport_timeout" if timed_out else "transport_unreachable",
-            f"no answer within {PROVIDER_TIMEOUT_S:g} s" if timed_out else "the provider cannot be reached",
+            f"no answer within {PROVIDER_TIMEOUT_S:g} s"
+            if timed_out
+            else "the provider cannot be reached",
             boundary="model",
             attempt_id=str(attempt),
         ) from error

@@ -33,7 +33,10 @@ client = httpx.AsyncClient(timeout=JUDGE_TIMEOUT_S, trust_env=False)
 async def verify(request: Request, body: Body) -> Body:
     """The reward, and the id of the failure that there is instead of one."""
     try:
-        return {"reward": await judge(request.app.state.judges[body["judge"]], body["verdict"]), "failure_id": None}
+        return {
+            "reward": await judge(request.app.state.judges[body["judge"]], body["verdict"]),
+            "failure_id": None,
+        }
     except NgFailureEvent as failed:
         recorded = failgraph.record(failed, own=True)
         return {"reward": 0.0, "failure_id": recorded.event_id}

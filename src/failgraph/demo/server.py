@@ -48,7 +48,9 @@ def begin(service: str) -> None:
     if EXPORT in os.environ:
         # What it says of each try would stand between the demo's lines; the demo says what did not arrive.
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
-        provider.add_span_processor(BatchSpanProcessor(_Noting(exporter(target(os.environ)), os.environ[EXPORT])))
+        provider.add_span_processor(
+            BatchSpanProcessor(_Noting(exporter(target(os.environ)), os.environ[EXPORT]))
+        )
     trace.set_tracer_provider(provider)
     HTTPXClientInstrumentor().instrument()
     threading.Thread(target=_end_with_parent, name="lifeline", daemon=True).start()
@@ -93,7 +95,9 @@ def serve(app: FastAPI, service: str) -> None:
     """Serve `app` on the socket that the demo has opened, until SIGTERM."""
     begin(service)
     app.get("/health")(_health)
-    FastAPIInstrumentor.instrument_app(app, excluded_urls="/health", exclude_spans=["receive", "send"])
+    FastAPIInstrumentor.instrument_app(
+        app, excluded_urls="/health", exclude_spans=["receive", "send"]
+    )
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=_GRACE_S)
     uvicorn.Server(config).run([socket.socket(fileno=int(os.environ[SOCKET]))])
 
@@ -109,7 +113,9 @@ async def flushed(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 - FastAP
     failgraph.flush()
 
 
-async def answer_500(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+async def answer_500(
+    request: Request, call_next: Callable[[Request], Awaitable[Response]]
+) -> Response:
     """Middleware, as Gym has it: whatever a route raises becomes a JSON 500."""
     try:
         return await call_next(request)

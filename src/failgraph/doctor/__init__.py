@@ -35,6 +35,8 @@ def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> 
     try:
         from failgraph.doctor.round_trip import round_trip
     except Exception as error:  # noqa: BLE001 - the SDK raises while it is loaded, for a limit that is no number
-        yield Check("round trip", "problem", display(f"OpenTelemetry's SDK does not start: {error}", 500))
+        yield Check(
+            "round trip", "problem", display(f"OpenTelemetry's SDK does not start: {error}", 500)
+        )
         return
     yield from round_trip(where, environ, backend, ask)

@@ -28,7 +28,11 @@ def attached(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     yield _way(settings, environ.get(_EXCLUDED, ""))
     yield _start_up_file()
     if not list(entry_points(group="opentelemetry_instrumentor", name="failgraph")):
-        yield Check(PART, "problem", "no entry point: opentelemetry-instrument does not see failgraph; install it here")
+        yield Check(
+            PART,
+            "problem",
+            "no entry point: opentelemetry-instrument does not see failgraph; install it here",
+        )
     if settings.enabled is not False:
         yield from _targets()
 
@@ -37,11 +41,19 @@ def _way(settings: Settings, excluded: str) -> Check:
     if settings.enabled is False:
         return Check(PART, "problem", f"{ENABLED}=false: nothing is attached and nothing recorded")
     if settings.enabled:
-        return Check(PART, "ok", f"{ENABLED}=true: every Python process with this environment attaches itself")
+        return Check(
+            PART,
+            "ok",
+            f"{ENABLED}=true: every Python process with this environment attaches itself",
+        )
     if not {"failgraph", "*"}.isdisjoint(name.strip() for name in excluded.split(",")):
         text = f"{ENABLED} is unset, and {_EXCLUDED} leaves failgraph out: attached under failgraph run only"
         return Check(PART, "problem", text)
-    return Check(PART, "ok", f"{ENABLED} is unset: attached under opentelemetry-instrument and failgraph run only")
+    return Check(
+        PART,
+        "ok",
+        f"{ENABLED} is unset: attached under opentelemetry-instrument and failgraph run only",
+    )
 
 
 def _start_up_file() -> Check:
@@ -49,7 +61,9 @@ def _start_up_file() -> Check:
     if site.ENABLE_USER_SITE:  # not in most virtual environments
         folders.add(site.getusersitepackages())
     if any(os.path.exists(os.path.join(folder, _START_UP_FILE)) for folder in folders):
-        return Check(PART, "ok", f"start-up file: {_START_UP_FILE} is where this Python looks for it")
+        return Check(
+            PART, "ok", f"start-up file: {_START_UP_FILE} is where this Python looks for it"
+        )
     text = f"no {_START_UP_FILE} where this Python looks for it: {ENABLED}=true alone does nothing here; pip install it"
     return Check(PART, "problem", text)
 
@@ -70,7 +84,9 @@ def _targets() -> Iterator[Check]:
             yield from (Check(PART, "note", text) for text in failed)
             yield Check(PART, "ok", _installed(package, installed.get(package, [])))
         for missing, why in hooks.missing().items():
-            yield Check(PART, "problem", display(f"{missing} cannot be hooked ({why}); the rest works"))
+            yield Check(
+                PART, "problem", display(f"{missing} cannot be hooked ({why}); the rest works")
+            )
     finally:
         detach()
 

@@ -44,7 +44,9 @@ def configured(environ: Mapping[str, str]) -> Iterator[Check]:
         problems.append(f"{missing} Until it is there every text is hidden")
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name in NAMES:
-        yield Check(PART, "ok", f"{name}={_value(settings, environ, name)} ({_source(environ, name)})")
+        yield Check(
+            PART, "ok", f"{name}={_value(settings, environ, name)} ({_source(environ, name)})"
+        )
     yield from _configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
     yield from _opentelemetry(environ)
 
@@ -66,7 +68,9 @@ def _value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
         return str(getattr(value, "value", value))
     if isinstance(value, tuple):
         whole = environ.get(name, "")
-        value = ",".join(each if "/" in each or survives(each, whole) else mark("secret") for each in value)
+        value = ",".join(
+            each if "/" in each or survives(each, whole) else mark("secret") for each in value
+        )
     return display(value)
 
 
@@ -84,7 +88,9 @@ def _configuration_file(path: str) -> Iterator[Check]:
 def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
     said = {name: environ[name].strip() for name in environ if name.startswith("OTEL_")}
     if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        yield Check(PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures")
+        yield Check(
+            PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures"
+        )
     exporters = said.get("OTEL_TRACES_EXPORTER", "")
     if exporters.lower() == "none":
         yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")

@@ -20,7 +20,9 @@ def of_reports(here: FailureReport, there: FailureReport) -> Iterator[str]:
         if key not in there.events:
             yield f"the failure {event.boundary.value} {event.failure_kind} is missing"
             continue
-        before, after = (_flat(report.events[key].model_dump(mode="json")) for report in (here, there))
+        before, after = (
+            _flat(report.events[key].model_dump(mode="json")) for report in (here, there)
+        )
         for name in dict.fromkeys((*before, *after)):
             if before.get(name) != after.get(name):
                 change = _change(before.get(name), after.get(name))
@@ -54,13 +56,21 @@ def of_traces(here: Trace, there: Trace) -> Iterator[str]:
         yield f"{ROLLOUT_ID} is missing"
     if (here.root_cause, here.recovered) != (there.root_cause, there.recovered):
         yield "the root cause, or what recovered, is another one"
-    yield from (f"{loss.kind}: {display(loss.detail, 200)}" for loss in there.losses if loss not in here.losses)
+    yield from (
+        f"{loss.kind}: {display(loss.detail, 200)}"
+        for loss in there.losses
+        if loss not in here.losses
+    )
 
 
 def _flat(fields: Mapping[str, object], above: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
     for name, value in fields.items():
-        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+        flat |= (
+            _flat(value, f"{above}{name}.")
+            if isinstance(value, Mapping)
+            else {f"{above}{name}": value}
+        )
     return flat
 
 

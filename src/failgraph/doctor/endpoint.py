@@ -22,7 +22,11 @@ def endpoint(where: Target, environ: Mapping[str, str], *, listening: bool) -> I
         yield Check(PART, "problem", f"{text} takes no connection; {what}")
     usual = _STANDARD.get(where.port, where.protocol)
     if usual != where.protocol:
-        yield Check(PART, "note", f"port {where.port} is as a rule for {usual}, and {where.protocol} is what is named")
+        yield Check(
+            PART,
+            "note",
+            f"port {where.port} is as a rule for {usual}, and {where.protocol} is what is named",
+        )
     if where.protocol == HTTP and protocol_of(environ) is None:
         text = f"opentelemetry-instrument sends gRPC where no protocol is named: set {PROTOCOLS[1]}={HTTP} for it"
         yield Check(PART, "problem", text)

@@ -26,10 +26,18 @@ def journal(settings: Settings) -> Iterator[Check]:
         if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):
             yield Check(PART, "ok", f"{where} will be made with the first failure")
         else:
-            yield Check(PART, "problem", f"{where} is not there and cannot be made; make it, or name another")
+            yield Check(
+                PART,
+                "problem",
+                f"{where} is not there and cannot be made; make it, or name another",
+            )
         return
     if not os.access(folder, os.W_OK | os.X_OK):
-        yield Check(PART, "problem", f"{where} cannot be written; this process needs to be allowed to, or another one")
+        yield Check(
+            PART,
+            "problem",
+            f"{where} cannot be written; this process needs to be allowed to, or another one",
+        )
         return
     try:
         sizes = [os.path.getsize(path) for path in files_of(folder)]
@@ -38,7 +46,11 @@ def journal(settings: Settings) -> Iterator[Check]:
         yield Check(PART, "problem", f"{where} cannot be read: {error.strerror or error}")
         return
     files = f"{len(sizes)} file{'' if len(sizes) == 1 else 's'} of {_size(sum(sizes))} in all"
-    yield Check(PART, "ok", f"{where} can be written; it holds {files}, a process leaves {_limit(settings)} at most")
+    yield Check(
+        PART,
+        "ok",
+        f"{where} can be written; it holds {files}, a process leaves {_limit(settings)} at most",
+    )
     free = room.f_bavail * room.f_frsize
     if free < settings.journal_max_bytes:
         text = f"its disk has {_size(free)} left, less than the {_limit(settings)} of {JOURNAL_MAX_BYTES}"

@@ -26,7 +26,9 @@ _EXPORT_S = 15.0
 _PAUSE_S = 0.5
 
 
-def round_trip(where: Target, environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> Iterator[Check]:
+def round_trip(
+    where: Target, environ: Mapping[str, str], backend: str | None, ask: Ask | None
+) -> Iterator[Check]:
     """Send the graph, ask `backend` for it where there is one, and say what each part of the way has changed."""
     try:
         with _heard() as records:
@@ -35,7 +37,9 @@ def round_trip(where: Target, environ: Mapping[str, str], backend: str | None, a
         said = f"OpenTelemetry's SDK does not start: {type(error).__name__}: {error}"
         yield Check(PART, "problem", display(said, 500))
         return
-    for said in dict.fromkeys(str(record.msg) for record in records):  # a value of some variable goes where % is
+    for said in dict.fromkeys(
+        str(record.msg) for record in records
+    ):  # a value of some variable goes where % is
         yield Check(PART, "note", display(f"OpenTelemetry's SDK logs: {said}"))
     if graph.trace is None:
         yield Check(PART, "problem", "nothing was recorded; the settings above say why")
@@ -49,7 +53,9 @@ def round_trip(where: Target, environ: Mapping[str, str], backend: str | None, a
         return
     yield Check(PART, "ok", f"sent trace {graph.trace.trace_id} to {address} by {where.protocol}")
     if ask is None:
-        yield Check(PART, "note", "not read back: name the backend, as in `failgraph doctor jaeger`")
+        yield Check(
+            PART, "note", "not read back: name the backend, as in `failgraph doctor jaeger`"
+        )
         return
     try:
         back = _asked(ask, graph.trace)
@@ -86,7 +92,11 @@ def _export(where: Target, spans: Sequence[ReadableSpan], environ: Mapping[str, 
         worker.start()
         worker.join(_EXPORT_S)
     failed = done[0] if done else f"no answer within {_EXPORT_S:g} s"
-    lines = [record.getMessage() for record in records if record.name.startswith("opentelemetry.exporter")]
+    lines = [
+        record.getMessage()
+        for record in records
+        if record.name.startswith("opentelemetry.exporter")
+    ]
     return None if failed is None else in_its_words("; ".join([failed, *lines[-1:]]), environ, 500)
 
 

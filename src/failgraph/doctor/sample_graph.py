@@ -45,7 +45,9 @@ class Marked(NamedTuple):
 def marked() -> Marked:
     """Record three failures, one of them recovered, in two hops, with the limits that the environment sets."""
     kept = InMemorySpanExporter()
-    provider = TracerProvider(sampler=ALWAYS_ON, resource=Resource.create({"service.name": SERVICE}))
+    provider = TracerProvider(
+        sampler=ALWAYS_ON, resource=Resource.create({"service.name": SERVICE})
+    )
     provider.add_span_processor(FailureSpanProcessor())
     provider.add_span_processor(SimpleSpanProcessor(kept))
     tracer = provider.get_tracer(SERVICE)
@@ -77,8 +79,12 @@ def _events() -> tuple[FailureEvent, FailureEvent, FailureEvent]:
         operation="chat.completions",
         operation_id=f"{mark}-operation",
         attempt_id=f"{mark}-attempt",
-        foreign_error=SdkErrorDetails(exception_type="builtins.OSError", message="«überlastet» 过载", http_status=503),
-        details=ModelFailureDetails(provider_request_id=f"{mark}-request", request_upload_complete=True),
+        foreign_error=SdkErrorDetails(
+            exception_type="builtins.OSError", message="«überlastet» 过载", http_status=503
+        ),
+        details=ModelFailureDetails(
+            provider_request_id=f"{mark}-request", request_upload_complete=True
+        ),
     )
     sandbox = FailureEvent(
         event_id=f"{mark}-2",
@@ -93,6 +99,9 @@ def _events() -> tuple[FailureEvent, FailureEvent, FailureEvent]:
         ),
     )
     agent = FailureEvent(
-        event_id=f"{mark}-3", failure_kind="agent_run_error", boundary=FailureBoundary.AGENT, cause_id=model.event_id
+        event_id=f"{mark}-3",
+        failure_kind="agent_run_error",
+        boundary=FailureBoundary.AGENT,
+        cause_id=model.event_id,
     )
     return model, sandbox, agent

@@ -73,7 +73,9 @@ def explicit_cause(error: BaseException) -> BaseException | None:
 def members(error: BaseException) -> tuple[BaseException, ...]:
     """The members of an exception group; empty for any other exception."""
     found = attribute(error, "exceptions")
-    if isinstance(found, (tuple, list)) and all(isinstance(member, BaseException) for member in found):
+    if isinstance(found, (tuple, list)) and all(
+        isinstance(member, BaseException) for member in found
+    ):
         return tuple(found)
     return ()
 
@@ -138,7 +140,9 @@ def leaves(error: BaseException) -> list[BaseException]:
     return found
 
 
-def _in_group(group: BaseException, counts: Callable[[BaseException], bool]) -> BaseException | None:
+def _in_group(
+    group: BaseException, counts: Callable[[BaseException], bool]
+) -> BaseException | None:
     """The first member that counts, else the first that a member names as its cause."""
     inside = leaves(group)
     direct = next(filter(counts, inside), None)
@@ -147,7 +151,9 @@ def _in_group(group: BaseException, counts: Callable[[BaseException], bool]) -> 
     return next((found for leaf in inside for found in _explicit(leaf) if counts(found)), None)
 
 
-def outermost(error: BaseException, boundary_for: BoundaryFor, *, with_recorded: bool = False) -> BaseException | None:
+def outermost(
+    error: BaseException, boundary_for: BoundaryFor, *, with_recorded: bool = False
+) -> BaseException | None:
     """The first failure of the explicit chain that has a boundary; a group gives its first one.
 
     `with_recorded` also takes a foreign exception that was recorded as a failure.
@@ -166,7 +172,9 @@ def outermost(error: BaseException, boundary_for: BoundaryFor, *, with_recorded:
     return None
 
 
-def cause_of(error: BaseException, boundary_for: BoundaryFor) -> tuple[BaseException | None, BaseException | None]:
+def cause_of(
+    error: BaseException, boundary_for: BoundaryFor
+) -> tuple[BaseException | None, BaseException | None]:
     """What caused `error`: the next failure of its explicit chain, and the nearest foreign exception before it."""
 
     def counts(found: BaseException) -> bool:

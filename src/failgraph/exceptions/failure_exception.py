@@ -115,7 +115,9 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self.failure_reason = failure_reason
         self.http_status = http_status
         self.foreign_error = (
-            sdk_error_details(foreign_error) if isinstance(foreign_error, BaseException) else foreign_error
+            sdk_error_details(foreign_error)
+            if isinstance(foreign_error, BaseException)
+            else foreign_error
         )
         self.boundary = boundary_of(boundary)
         self.stage = stage
@@ -146,7 +148,10 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         with guard("to_record"):
             boundary_for = named_or(boundary)
             cause, foreign = cause_of(self, boundary_for)
-            return event_of(Observed(self, event_id(cause) if cause is not None else None, foreign), boundary_for)
+            return event_of(
+                Observed(self, event_id(cause) if cause is not None else None, foreign),
+                boundary_for,
+            )
         return None
 
     @classmethod
@@ -165,7 +170,11 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     def __copy__(self) -> Self:
         copied = _restored(type(self).__new__(type(self)), _state(self) or {})
         copied.__cause__ = explicit_cause(self)
-        copied._birth, copied._written, copied._event = self._birth, dict(self._written), self._event
+        copied._birth, copied._written, copied._event = (
+            self._birth,
+            dict(self._written),
+            self._event,
+        )
         return copied
 
     def __setstate__(self, nodes: list[pickling.Node]) -> None:  # type: ignore[override]
@@ -194,7 +203,12 @@ def renew(node: Observed) -> None:
     """Make the exception a new failure, with an id and a place of its own: it was kept, and is raised once more."""
     error = node.error
     if isinstance(error, NgFailureEvent):
-        error.event_id, error._event, error._written, error._birth = new_event_id(), None, {}, context.here()
+        error.event_id, error._event, error._written, error._birth = (
+            new_event_id(),
+            None,
+            {},
+            context.here(),
+        )
 
 
 class Remembered(NamedTuple):
@@ -239,7 +253,11 @@ def sdk_error_details(error: BaseException) -> SdkErrorDetails:
     """
     own = attribute(error, "message")
     message = escape_surrogates(own if isinstance(own, str) else safe_str(error))
-    name = error.exception_type if isinstance(error, pickling.LostCauseError) else type(error).__name__ or "Exception"
+    name = (
+        error.exception_type
+        if isinstance(error, pickling.LostCauseError)
+        else type(error).__name__ or "Exception"
+    )
     return SdkErrorDetails(
         exception_type=cut(escape_surrogates(name), 256),
         message=redact_and_truncate(message, 2000),

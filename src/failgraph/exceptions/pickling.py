@@ -11,11 +11,19 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from failgraph.exceptions.cause_chain import CARRIED_CAUSE, attribute, explicit_cause, foreign_status, members
+from failgraph.exceptions.cause_chain import (
+    CARRIED_CAUSE,
+    attribute,
+    explicit_cause,
+    foreign_status,
+    members,
+)
 from failgraph.text import cut, safe_str
 
 _GROUPS = {
-    name: cls for name in ("ExceptionGroup", "BaseExceptionGroup") if (cls := getattr(builtins, name, None)) is not None
+    name: cls
+    for name in ("ExceptionGroup", "BaseExceptionGroup")
+    if (cls := getattr(builtins, name, None)) is not None
 }
 _inside = threading.local()
 
@@ -48,7 +56,9 @@ class Node(NamedTuple):
     members: tuple[int, ...]
 
 
-def flatten(error: BaseException, state_of: Callable[[BaseException], dict[str, Any] | None]) -> list[Node]:
+def flatten(
+    error: BaseException, state_of: Callable[[BaseException], dict[str, Any] | None]
+) -> list[Node]:
     """The graph of explicit causes from `error` on, itself first; `state_of` gives the state of a failure of ours."""
     found: list[BaseException] = []
     places: dict[int, int] = {}
@@ -71,20 +81,40 @@ def flatten(error: BaseException, state_of: Callable[[BaseException], dict[str, 
 
 
 def _node(
-    error: BaseException, cause: int | None, inner: tuple[int, ...], state: dict[str, Any] | None, *, first: bool
+    error: BaseException,
+    cause: int | None,
+    inner: tuple[int, ...],
+    state: dict[str, Any] | None,
+    *,
+    first: bool,
 ) -> Node:
     if first or state is not None:
-        return Node(None if state is None else (type(error), state), None, None, ("", "", None), cause, inner)
+        return Node(
+            None if state is None else (type(error), state),
+            None,
+            None,
+            ("", "", None),
+            cause,
+            inner,
+        )
     name = type(error).__name__
     message = attribute(error, "message")
-    lost = (name, cut(message if isinstance(message, str) else safe_str(error), 2000), foreign_status(error))
+    lost = (
+        name,
+        cut(message if isinstance(message, str) else safe_str(error), 2000),
+        foreign_status(error),
+    )
     if inner:
-        return Node(None, None, name if _GROUPS.get(name) is type(error) else None, lost, cause, inner)
+        return Node(
+            None, None, name if _GROUPS.get(name) is type(error) else None, lost, cause, inner
+        )
     return Node(None, _pickled(error), None, lost, cause, ())
 
 
 def restore(
-    error: BaseException, nodes: list[Node], make: Callable[[type[BaseException], dict[str, Any]], BaseException]
+    error: BaseException,
+    nodes: list[Node],
+    make: Callable[[type[BaseException], dict[str, Any]], BaseException],
 ) -> None:
     """Give `error` the causes that `nodes` describe; `make` builds a failure of ours from its class and state."""
     made: dict[int, BaseException] = {0: error}

@@ -10,7 +10,9 @@ from failgraph.failure.cause_graph import chain, closing_edges
 from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
 
 
-def failure_report_for(error: BaseException, *, boundary: FailureBoundary | None = None) -> FailureReport:
+def failure_report_for(
+    error: BaseException, *, boundary: FailureBoundary | None = None
+) -> FailureReport:
     """One event for each failure of the explicit chain of `error`, linked by `cause_id`; `failure_id` is the outermost.
 
     The members of an exception group are in it too. A failure that names no boundary takes `boundary`, else the setting
@@ -23,7 +25,9 @@ def failure_report_for(error: BaseException, *, boundary: FailureBoundary | None
         if event is not None:
             events.setdefault(event.event_id, event)
     own = outermost(error, boundary_for)
-    return FailureReport(events=closed(events), failure_id=event_id(own) if own is not None else None)
+    return FailureReport(
+        events=closed(events), failure_id=event_id(own) if own is not None else None
+    )
 
 
 def closed(events: Mapping[str, FailureEvent]) -> dict[str, FailureEvent]:
@@ -43,7 +47,9 @@ def rebuild_failure(report: FailureReport) -> NgFailureEvent | None:
     """The failure that `failure_id` names, with its causes as `__cause__`; None where the report has no own failure."""
     effect: NgFailureEvent | None = None
     outer: NgFailureEvent | None = None
-    for key in chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id):
+    for key in chain(
+        {key: event.cause_id for key, event in report.events.items()}, report.failure_id
+    ):
         error = NgFailureEvent.from_record(report.events[key])
         if effect is not None:
             effect.__cause__ = error

@@ -24,10 +24,14 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
     # gRPC has no paths.
     by_address = HTTP if path or port == HTTP_PORT else GRPC
     if (protocol_of(environ) or by_address) == HTTP:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
+            OTLPSpanExporter as HttpExporter,
+        )
 
         return HttpExporter(endpoint=endpoint if path else parts._replace(path=_HTTP_PATH).geturl())
-    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (
+        OTLPSpanExporter as GrpcExporter,
+    )
 
     return GrpcExporter(endpoint=endpoint)
 
@@ -39,4 +43,6 @@ def _split(endpoint: str) -> tuple[SplitResult, int | None]:
             return parts, parts.port
     except ValueError:
         pass
-    raise ConfigError([f"--to {display(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"])
+    raise ConfigError(
+        [f"--to {display(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"]
+    )

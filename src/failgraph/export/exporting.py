@@ -22,7 +22,10 @@ _BATCH_BYTES = 1 << 20
 
 
 def run(
-    paths: Sequence[str], to: str, environ: Mapping[str, str] = os.environ, progress: Progress | None = None
+    paths: Sequence[str],
+    to: str,
+    environ: Mapping[str, str] = os.environ,
+    progress: Progress | None = None,
 ) -> Account:
     """Import the saved rows and the journals of `paths` into `to`; what became of each row or line.
 
@@ -72,7 +75,9 @@ class _Batch:
             self._account.recovered += recovered
             return True
         self._account.not_sent += count
-        self._account.refused.append(f"{count} spans were not taken, and no more were sent: {self._target.why()}")
+        self._account.refused.append(
+            f"{count} spans were not taken, and no more were sent: {self._target.why()}"
+        )
         return False
 
 

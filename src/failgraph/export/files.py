@@ -34,7 +34,11 @@ def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExport
     if not made and any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
         raise ConfigError([f"--to {path} is one of the files to import; name another"])
     if not made and not os.path.isfile(path):
-        raise ConfigError([f"--to {path} is no regular file; name one, or an address such as http://localhost:4317"])
+        raise ConfigError(
+            [
+                f"--to {path} is no regular file; name one, or an address such as http://localhost:4317"
+            ]
+        )
     try:
         known = set() if made else _known(path)
         stream = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed below, where that must not raise

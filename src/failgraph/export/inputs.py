@@ -50,7 +50,9 @@ def saved(path: str, account: Account, progress: Progress | None = None) -> Iter
     except SourceError as error:
         account.refused.append(str(error))
     except UNPACK_ERRORS:
-        account.refused.append(f"{path}: the gzip data is damaged, or ends early; what stood before that is read")
+        account.refused.append(
+            f"{path}: the gzip data is damaged, or ends early; what stood before that is read"
+        )
 
 
 class _Reading:
@@ -81,7 +83,9 @@ class _Reading:
             what = "holds inputs of rollouts, not what became of them; give the file that was collected"
         elif self._strange:
             lines = f"{self._strange} line{'' if self._strange == 1 else 's'}"
-            what = f"is neither a rollout file nor a journal: it holds {lines} and none is a saved row"
+            what = (
+                f"is neither a rollout file nor a journal: it holds {lines} and none is a saved row"
+            )
         else:
             # As Gym leaves the sidecar of a run in which nothing failed.
             self._account.problems.append(f"{self._path} has no rows: it is empty")

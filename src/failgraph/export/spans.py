@@ -30,7 +30,9 @@ def _of_line(kept: Kept) -> ReadableSpan:
     return ReadableSpan(
         name=EVENT_NAME,
         context=_context(place.trace_id, place.span_id),
-        parent=None if place.parent_span_id is None else _context(place.trace_id, place.parent_span_id),
+        parent=None
+        if place.parent_span_id is None
+        else _context(place.trace_id, place.parent_span_id),
         resource=_resource(sanitize(redact(line.service), 80)),
         attributes=failure_span_attributes(),
         events=[Event(EVENT_NAME, event_attributes(line), line.time_unix_nano)],
@@ -58,7 +60,9 @@ def _of_attempt(saved: Saved) -> ReadableSpan:
         attributes=attributes_of(attempt),
         events=[Event(EVENT_NAME, attributes, at) for attributes in events_of(attempt)],
         kind=SpanKind.INTERNAL,
-        status=Status(StatusCode.UNSET) if kind is None else Status(StatusCode.ERROR, cut(kind, 200)),
+        status=Status(StatusCode.UNSET)
+        if kind is None
+        else Status(StatusCode.ERROR, cut(kind, 200)),
         start_time=at,
         end_time=at,
         instrumentation_scope=_scope(),

@@ -61,10 +61,14 @@ def opened_target(to: str, inputs: Sequence[str], environ: Mapping[str, str]) ->
             finally:
                 exporter.shutdown()
         elif to == "-":
-            raise ConfigError(["--to - is no target: standard output is for what became of the rows; name a file"])
+            raise ConfigError(
+                ["--to - is no target: standard output is for what became of the rows; name a file"]
+            )
         elif _HOST_AND_PORT.fullmatch(to) and not os.path.exists(to):
             raise ConfigError(
-                [f"--to {display(to)} is neither a file nor an address; did you mean http://{display(to)}?"]
+                [
+                    f"--to {display(to)} is neither a file nor an address; did you mean http://{display(to)}?"
+                ]
             )
         else:
             with file_exporter(to, inputs) as (exporter, known):

@@ -76,7 +76,9 @@ _BY_CLASS: Mapping[str, str] = MappingProxyType(
 )
 """Class name, anywhere in the method resolution order, to kind; by name, so that no HTTP client is imported for it."""
 
-_LOCAL_ERRNO = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EADDRNOTAVAIL, errno.ENOBUFS})
+_LOCAL_ERRNO = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EADDRNOTAVAIL, errno.ENOBUFS}
+)
 
 
 def fits_pattern(kind: str) -> bool:
@@ -89,11 +91,17 @@ def flag_unknown(kind: str) -> None:
     if not fits_pattern(kind):
         count("unknown_kind")
         shown = ascii(kind[:80])
-        warn_once(f"kind:{shown}", "failgraph: failure kind %s fits neither name pattern; it is kept as it is", shown)
+        warn_once(
+            f"kind:{shown}",
+            "failgraph: failure kind %s fits neither name pattern; it is kept as it is",
+            shown,
+        )
 
 
 def kind_of(error: BaseException) -> str | None:
     """The kind that the type of a foreign exception stands for, or None where the table has none."""
     if isinstance(error, OSError) and error.errno in _LOCAL_ERRNO:
         return "transport_local_resource"
-    return next((_BY_CLASS[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _BY_CLASS), None)
+    return next(
+        (_BY_CLASS[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _BY_CLASS), None
+    )

@@ -135,9 +135,13 @@ class FailureEvent(BaseModel):
             return None
         schema = DETAILS_OF.get(boundary)
         if schema is None:
-            raise ValueError(f"boundary {boundary.value!r} takes no details; only 'sandbox' and 'model' do")
+            raise ValueError(
+                f"boundary {boundary.value!r} takes no details; only 'sandbox' and 'model' do"
+            )
         if isinstance(value, BaseModel) and not isinstance(value, schema):
-            raise ValueError(f"boundary {boundary.value!r} takes {schema.__name__}, not {type(value).__name__}")
+            raise ValueError(
+                f"boundary {boundary.value!r} takes {schema.__name__}, not {type(value).__name__}"
+            )
         return schema.model_validate(value)
 
     @model_serializer(mode="wrap")
@@ -189,7 +193,10 @@ class FailureReport(BaseModel):
         An id names one immutable record, so the first copy of an id is kept.
         """
         return FailureReport(
-            events={**self.events, **{key: event for key, event in other.events.items() if key not in self.events}},
+            events={
+                **self.events,
+                **{key: event for key, event in other.events.items() if key not in self.events},
+            },
             failure_id=self.failure_id,
             omitted=self.omitted or other.omitted,
         )
@@ -215,7 +222,9 @@ class EpisodeFailure(BaseModel):
         fields: dict[str, Any] = handler(self)
         # Only these two: a subclass keeps its own fields as they are.
         return {
-            name: value for name, value in fields.items() if value is not None or name not in ("failure_kind", "stage")
+            name: value
+            for name, value in fields.items()
+            if value is not None or name not in ("failure_kind", "stage")
         }
 
 
@@ -226,9 +235,13 @@ def validate_failure_event_map(events: Mapping[str, FailureEvent]) -> Mapping[st
     """
     for key, event in events.items():
         if key != event.event_id:
-            raise ValueError(f"key {key!r} holds the event {event.event_id!r}; an event is keyed by its event_id")
+            raise ValueError(
+                f"key {key!r} holds the event {event.event_id!r}; an event is keyed by its event_id"
+            )
         if event.cause_id is not None and event.cause_id not in events:
-            raise ValueError(f"event {key!r} names the cause {event.cause_id!r}, which is not in this map")
+            raise ValueError(
+                f"event {key!r} names the cause {event.cause_id!r}, which is not in this map"
+            )
     for key in cause_graph.closing_edges({key: event.cause_id for key, event in events.items()}):
         raise ValueError(f"the cause {events[key].cause_id!r} of event {key!r} closes a cycle")
     return events

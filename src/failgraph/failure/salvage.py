@@ -14,7 +14,13 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from failgraph.failure.kinds import OTHER
-from failgraph.failure.records import DETAILS_OF, FailureBoundary, FailureEvent, FailureStage, SdkErrorDetails
+from failgraph.failure.records import (
+    DETAILS_OF,
+    FailureBoundary,
+    FailureEvent,
+    FailureStage,
+    SdkErrorDetails,
+)
 from failgraph.losses import Loss, LossKind
 from failgraph.text import ID_LENGTH, bounded_id, cut, escape_surrogates, safe_str
 
@@ -34,7 +40,11 @@ _LENGTHS: dict[type[BaseModel], dict[str, int]] = {
 }
 
 _NO_TEXTS = ("event_id", "boundary", "stage", "http_status", "details", "foreign_error")
-_TEXTS = {name: limit or sys.maxsize for name, limit in _LENGTHS[FailureEvent].items() if name not in _NO_TEXTS}
+_TEXTS = {
+    name: limit or sys.maxsize
+    for name, limit in _LENGTHS[FailureEvent].items()
+    if name not in _NO_TEXTS
+}
 """The most characters of each field that is text and nothing else."""
 
 
@@ -87,10 +97,18 @@ def salvage(
     if not kept.get("failure_kind"):
         kept["failure_kind"] = OTHER
         lose("attribute_missing", "failure_kind")
-    return FailureEvent(**{name: value for name, value in kept.items() if value is not None}), losses
+    return FailureEvent(
+        **{name: value for name, value in kept.items() if value is not None}
+    ), losses
 
 
-def _field(boundary: FailureBoundary, name: str, value: object, lose: Any, shorten: Callable[[str, int], str]) -> Any:
+def _field(
+    boundary: FailureBoundary,
+    name: str,
+    value: object,
+    lose: Any,
+    shorten: Callable[[str, int], str],
+) -> Any:
     """The value of a field of an event, as it fits the schema; None where it does not."""
     if name not in _LENGTHS[FailureEvent]:
         return lose("unknown_field", safe_str(name)[:80])
@@ -105,7 +123,9 @@ def _field(boundary: FailureBoundary, name: str, value: object, lose: Any, short
     return _text(name, value, _LENGTHS[FailureEvent][name], lose, shorten)
 
 
-def _text(name: str, value: object, limit: int, lose: Any, shorten: Callable[[str, int], str]) -> str:
+def _text(
+    name: str, value: object, limit: int, lose: Any, shorten: Callable[[str, int], str]
+) -> str:
     if not isinstance(value, str):
         lose("unknown_field", name)
     text = escape_surrogates(safe_str(value))
@@ -139,7 +159,9 @@ def _details(
     return _part(model, value, lose, shorten)
 
 
-def _part(model: type[BaseModel], value: object, lose: Any, shorten: Callable[[str, int], str]) -> BaseModel | None:
+def _part(
+    model: type[BaseModel], value: object, lose: Any, shorten: Callable[[str, int], str]
+) -> BaseModel | None:
     """`value` as a `model`, without the fields that do not fit."""
     kept: dict[str, Any] = {}
     for name, part in fields_of(value).items():

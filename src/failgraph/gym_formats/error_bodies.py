@@ -18,10 +18,14 @@ MAX_HOPS = 8
 """Hops that are taken out of one body; the rest stays text."""
 
 _MAX_CHARACTERS = 65_536
-_HOP = re.compile(r"Hit an exception in (\w{1,200}?)___(\S{1,200}) calling an inner server: (.*)", re.DOTALL)
+_HOP = re.compile(
+    r"Hit an exception in (\w{1,200}?)___(\S{1,200}) calling an inner server: (.*)", re.DOTALL
+)
 _RAISED = re.compile(r"([A-Za-z_][\w.]{0,199})\((.*?)\)?", re.DOTALL)
 _LITERAL = re.compile(r"(b?)(['\"])((?:[^\\'\"]|\\.|(?!\2)['\"])*)(.*)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5})|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5})|(.))", re.DOTALL
+)
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
 _HALF = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z")
 

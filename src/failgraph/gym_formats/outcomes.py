@@ -54,11 +54,17 @@ def outcome_of(row: Mapping[str, Any], prefix: str) -> Outcome:
 
 
 def _outcome(
-    row: Mapping[str, Any], prefix: str, reported: tuple[tuple[str, Fields], ...], failure_id: str | None
+    row: Mapping[str, Any],
+    prefix: str,
+    reported: tuple[tuple[str, Fields], ...],
+    failure_id: str | None,
 ) -> Outcome:
     failure_class = row.get("_ng_failure_class")
     name = failure_class if isinstance(failure_class, str) and failure_class else None
-    if failure_id is not None and boundary_of(dict(reported).get(failure_id, {}).get("boundary")) is not None:
+    if (
+        failure_id is not None
+        and boundary_of(dict(reported).get(failure_id, {}).get("boundary")) is not None
+    ):
         return Outcome(reported, failure_id, name)
     made = tuple(_linked(_own(row, name), f"{prefix}-"))
     if made and (name or _failed(row)):
@@ -78,11 +84,17 @@ def _failed(row: Mapping[str, Any]) -> bool:
 def episode_failure(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The `EpisodeFailure` of an episode response or of a row that nests one."""
     failure = row.get("failure")
-    told = isinstance(failure, dict) and isinstance(failure.get("failure_reason"), str) and "terminal" in failure
+    told = (
+        isinstance(failure, dict)
+        and isinstance(failure.get("failure_reason"), str)
+        and "terminal" in failure
+    )
     return failure if told else None
 
 
-def _reported(row: Mapping[str, Any], nested: Mapping[str, Any]) -> tuple[tuple[tuple[str, Fields], ...], str | None]:
+def _reported(
+    row: Mapping[str, Any], nested: Mapping[str, Any]
+) -> tuple[tuple[tuple[str, Fields], ...], str | None]:
     """The documented report of a row, or, `nested`, of the episode response that it is."""
     events = row.get("_ng_failure_events", nested.get("events"))
     failure_id = row.get("_ng_failure_id", nested.get("failure_id"))
@@ -104,7 +116,9 @@ def _own(row: Mapping[str, Any], name: str | None) -> list[Fields]:
     kind, reason = _text(row, "failure_kind"), _text(row, "failure_reason")
     if kind or (reason and row.get("mask_sample") is True):
         named = kind or "verifier_error"
-        return [_record(Boundary.RESOURCES_SERVER, named, stage="verification", failure_reason=reason)]
+        return [
+            _record(Boundary.RESOURCES_SERVER, named, stage="verification", failure_reason=reason)
+        ]
     return []
 
 
@@ -134,18 +148,26 @@ def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[Fields]:
         http_status=row.get("_ng_failure_http_status"),
         operation=_RUN,
     )
-    records = [own, *(_caller(caller, row, first=not number) for number, caller in enumerate(said.callers))]
+    records = [
+        own,
+        *(_caller(caller, row, first=not number) for number, caller in enumerate(said.callers)),
+    ]
     if said.text:
         exception_type, message = said.raised or (_HTTP_ERROR, said.text)
         shown = message + ELLIPSIS if said.is_cut else message
-        records[-1]["foreign_error"] = {"exception_type": exception_type, "message": without_inputs(shown)}
+        records[-1]["foreign_error"] = {
+            "exception_type": exception_type,
+            "message": without_inputs(shown),
+        }
     yield from records
 
 
 def _caller(caller: Caller, row: Mapping[str, Any], *, first: bool) -> Fields:
     """A server that failed because one that it called did."""
     boundary = _boundary(caller, row, first=first)
-    return _record(boundary, escaped_from(boundary), exception_type=_HTTP_ERROR, operation=caller.server)
+    return _record(
+        boundary, escaped_from(boundary), exception_type=_HTTP_ERROR, operation=caller.server
+    )
 
 
 def _boundary(caller: Caller, row: Mapping[str, Any], *, first: bool) -> Boundary:
@@ -167,7 +189,9 @@ def _boundary(caller: Caller, row: Mapping[str, Any], *, first: bool) -> Boundar
 def _episode(failure: Mapping[str, Any], boundary: Boundary) -> Fields:
     """An `EpisodeFailure`."""
     kind = failure.get("failure_kind") or "environment_server_failed"
-    return _record(boundary, kind, stage=failure.get("stage"), failure_reason=failure.get("failure_reason"))
+    return _record(
+        boundary, kind, stage=failure.get("stage"), failure_reason=failure.get("failure_reason")
+    )
 
 
 def collected(failure: Mapping[str, Any]) -> Fields:
@@ -191,7 +215,9 @@ def _linked(records: list[Fields], prefix: str) -> Iterator[tuple[str, Fields]]:
         yield f"{prefix}{number}", {**record, "cause_id": cause}
 
 
-def _record(boundary: Boundary, kind: object, failure_reason: object = None, **fields: object) -> Fields:
+def _record(
+    boundary: Boundary, kind: object, failure_reason: object = None, **fields: object
+) -> Fields:
     reason = without_inputs(failure_reason) if isinstance(failure_reason, str) else failure_reason
     return {"boundary": boundary, "failure_kind": kind, "failure_reason": reason, **fields}
 

@@ -22,9 +22,15 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
         Target("Span", "set_status", "span_exceptions:set_status"),
     ),
     "starlette.applications": (Target("Starlette", "__call__", "starlette:call"),),
-    "starlette.middleware.errors": (Target("ServerErrorMiddleware", "__init__", "starlette:outer"),),
-    "starlette.middleware.exceptions": (Target("ExceptionMiddleware", "__init__", "starlette:inner"),),
-    "starlette.middleware.opentelemetry": (Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),),
+    "starlette.middleware.errors": (
+        Target("ServerErrorMiddleware", "__init__", "starlette:outer"),
+    ),
+    "starlette.middleware.exceptions": (
+        Target("ExceptionMiddleware", "__init__", "starlette:inner"),
+    ),
+    "starlette.middleware.opentelemetry": (
+        Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),
+    ),
     "aiohttp.client_reqrep": (
         Target("ClientRequest", "send", "http_clients:aiohttp_send"),
         Target("ClientResponse", "start", "http_clients:aiohttp_start"),
@@ -54,7 +60,13 @@ class _Hook:
         self._ours = wrapt.FunctionWrapper(self._original, self._call)
         setattr(owner, name, self._ours)
 
-    def _call(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(
+        self,
+        wrapped: Callable[..., Any],
+        instance: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         if self.active and self._wrapper is None:
             self._load()
         if not self.active or self._wrapper is None:
@@ -89,7 +101,9 @@ def put_on(module: str) -> None:
             owner = getattr(owner, target.owner, None) if target.owner else owner
             if key in _hooks and _hooks[key].owner is owner:
                 continue  # another one is there after a reload
-            if not isinstance(owner, (type, ModuleType)) or not callable(vars(owner).get(target.method)):
+            if not isinstance(owner, (type, ModuleType)) or not callable(
+                vars(owner).get(target.method)
+            ):
                 _note_missing(".".join(filter(None, key)))
                 continue
             _hooks[key] = _Hook(owner, target.method, target.wrapper)

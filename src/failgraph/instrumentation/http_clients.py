@@ -50,7 +50,9 @@ class _Asking:
                 self._fields[ACCEPT] = self._before
 
 
-async def aiohttp_send(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def aiohttp_send(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`aiohttp.ClientRequest.send`."""
     proxied = instance.method == "CONNECT" or (instance.proxy is not None and not instance.is_ssl())
     with _Asking(None if proxied else instance.url.host, instance.headers):
@@ -60,7 +62,9 @@ async def aiohttp_send(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], k
     return response
 
 
-async def aiohttp_start(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def aiohttp_start(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`aiohttp.ClientResponse.start`: the head has arrived, the body need not have."""
     response = await wrapped(*args, **kwargs)
     if _PROXIED not in vars(instance):
@@ -70,7 +74,9 @@ async def aiohttp_start(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], 
     return response
 
 
-def httpx_send(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def httpx_send(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`httpx.Client._send_single_request`."""
     request = args[0] if args else kwargs["request"]
     host = _httpx_host(instance, request)
@@ -81,7 +87,9 @@ def httpx_send(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: d
     return response
 
 
-async def httpx_send_async(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def httpx_send_async(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`httpx.AsyncClient._send_single_request`."""
     request = args[0] if args else kwargs["request"]
     host = _httpx_host(instance, request)
@@ -96,13 +104,19 @@ def _httpx_host(client: Any, request: Any) -> str | None:
     """Where a request goes; None where a proxy sees it."""
     with guard("asking"):
         transport_for = getattr(client, "_transport_for_url", None)
-        pool = getattr(transport_for(request.url), "_pool", None) if transport_for is not None else None
+        pool = (
+            getattr(transport_for(request.url), "_pool", None)
+            if transport_for is not None
+            else None
+        )
         proxied = "Proxy" in type(pool).__name__ and request.url.scheme == "http"
         return None if proxied else str(request.url.host)
     return None
 
 
-def requests_send(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def requests_send(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`requests.adapters.HTTPAdapter.send`."""
     request = args[0] if args else kwargs["request"]
     host = _requests_host(request.url, kwargs.get("proxies"))

@@ -34,7 +34,9 @@ class FailgraphInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             attach("opentelemetry_instrumentor", provider=provider)
         except Exception as error:  # noqa: BLE001 - it would stop every instrumentor after ours
             logging.getLogger("failgraph").warning(
-                "failgraph cannot attach itself (%s: %s); the program goes on", type(error).__name__, error
+                "failgraph cannot attach itself (%s: %s); the program goes on",
+                type(error).__name__,
+                error,
             )
 
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's signature

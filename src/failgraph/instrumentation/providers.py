@@ -32,7 +32,10 @@ def processor() -> FailureSpanProcessor:
 
 
 def after_init(
-    wrapped: Callable[..., Any], instance: TracerProvider, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Callable[..., Any],
+    instance: TracerProvider,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> None:
     """`TracerProvider.__init__`: reach each provider as it is made."""
     wrapped(*args, **kwargs)

@@ -28,7 +28,9 @@ _MAX_TEXT: Final = 65_536
 Wrapped = Callable[..., Any]
 
 
-def record_exception(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_exception(
+    wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`Span.record_exception`: when an exception leaves a span, and by hand for one that was handled."""
     call = _call(_of_record_exception, args, kwargs)
     if call is None or not _is_recording(instance):
@@ -48,7 +50,9 @@ def leave(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[
     return wrapped(*args, **kwargs)
 
 
-def set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def set_status(
+    wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`Span.set_status`: of a span made with `record_exception=False` the first that is heard of an exception."""
     call = _call(_of_set_status, args, kwargs)
     if call is None:
@@ -68,7 +72,11 @@ def set_status(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: 
     shown = HIDDEN
     with guard("redacting a status"):
         shown = _status_text(error, said)
-    return wrapped(Status(code, shown), description) if isinstance(status, Status) else wrapped(status, shown)
+    return (
+        wrapped(Status(code, shown), description)
+        if isinstance(status, Status)
+        else wrapped(status, shown)
+    )
 
 
 def _is_recording(span: Span) -> bool:
@@ -80,7 +88,11 @@ def _is_recording(span: Span) -> bool:
 def _of_record_exception(
     exception: Any, attributes: Any = None, timestamp: Any = None, escaped: Any = False
 ) -> tuple[BaseException, Any, Any, Any] | None:
-    return (exception, attributes, timestamp, escaped) if isinstance(exception, BaseException) else None
+    return (
+        (exception, attributes, timestamp, escaped)
+        if isinstance(exception, BaseException)
+        else None
+    )
 
 
 def _of_set_status(status: Any, description: Any = None) -> tuple[Any, Any] | None:

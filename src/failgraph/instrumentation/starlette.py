@@ -12,7 +12,9 @@ from typing import Any
 from failgraph.transport.asgi import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
 
 
-def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def call(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`Starlette.__call__`: serve the request in a hop; at the end of the application's life flush."""
     try:
         scope, receive, send = _of_call(*args, **kwargs)
@@ -20,34 +22,48 @@ def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwar
         return wrapped(*args, **kwargs)  # which says what is wrong
     if is_to_be_served(scope):
         return serve(wrapped, scope, receive, send)
-    return serve_lifespan(wrapped, scope, receive, send) if is_lifespan(scope) else wrapped(*args, **kwargs)
+    return (
+        serve_lifespan(wrapped, scope, receive, send)
+        if is_lifespan(scope)
+        else wrapped(*args, **kwargs)
+    )
 
 
 def _of_call(scope: Any, receive: Any, send: Any) -> tuple[Any, Any, Any]:
     return scope, receive, send
 
 
-def outer(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+def outer(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """`ServerErrorMiddleware.__init__`: put an observer inside, before a 500 is made."""
     _observed(wrapped, args, kwargs, last=True)
 
 
-def inner(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+def inner(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """`ExceptionMiddleware.__init__`: put an observer inside, below the application's own middleware."""
     _observed(wrapped, args, kwargs, inner=True)
 
 
-def traced(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+def traced(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """`OpenTelemetryMiddleware.__init__` of Starlette's own: put an observer inside, before the span ends."""
     _observed(wrapped, args, kwargs, ends=True)
 
 
-def answering(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: ARG001
+def answering(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """`__init__(app, …)` of a middleware that answers exceptions by itself: put an observer inside, before it does."""
     _observed(wrapped, args, kwargs)
 
 
-def _observed(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], **which: bool) -> None:
+def _observed(
+    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], **which: bool
+) -> None:
     if args:
         args = (Observer(args[0], **which), *args[1:])
     elif "app" in kwargs:

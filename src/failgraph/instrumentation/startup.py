@@ -75,7 +75,9 @@ def when_imported(module: str, call: Callable[[str], None]) -> None:
     if spec is not None and _is_lazy(sys.modules.get(module)):
         if not isinstance(spec.loader, _Loader):
             spec.loader = _Loader(spec.loader, _finder)  # type: ignore[assignment]
-    elif module in _finder.loaded or (spec is not None and not getattr(spec, "_initializing", False)):
+    elif module in _finder.loaded or (
+        spec is not None and not getattr(spec, "_initializing", False)
+    ):
         call(module)
 
 
@@ -153,7 +155,7 @@ class _Loader:
 _finder = _Finder()
 
 
-def _attach(module: str) -> None:  # noqa: ARG001 - which one it is makes no difference
+def _attach(module: str) -> None:
     """Attach at the first import of a module that is hooked."""
     try:
         from failgraph.instrumentation.attach import attach
@@ -162,7 +164,11 @@ def _attach(module: str) -> None:  # noqa: ARG001 - which one it is makes no dif
         attach(WAY, look=HOOKED[0] in _loaded_before)
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
         forget()
-        _tell("failgraph cannot attach itself (%s: %s); the program goes on", type(error).__name__, error)
+        _tell(
+            "failgraph cannot attach itself (%s: %s); the program goes on",
+            type(error).__name__,
+            error,
+        )
 
 
 def _auto_instrument() -> None:
@@ -176,7 +182,11 @@ def _auto_instrument() -> None:
         __import__("opentelemetry.instrumentation.auto_instrumentation.sitecustomize")
     except ImportError as error:
         fix = 'pip install "failgraph[auto]"'
-        _tell("failgraph: FAILGRAPH_AUTO_INSTRUMENT needs OpenTelemetry's instrumentation (%s): %s", error, fix)
+        _tell(
+            "failgraph: FAILGRAPH_AUTO_INSTRUMENT needs OpenTelemetry's instrumentation (%s): %s",
+            error,
+            fix,
+        )
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
         _tell("failgraph: auto-instrumentation failed (%s: %s)", type(error).__name__, error)
     finally:

@@ -89,7 +89,9 @@ class Journal:
             except Exception as error:  # noqa: BLE001 - a disk and a file system may do anything
                 count("journal_lost")
                 why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-                warn_once("journal", "failgraph: the journal in %s cannot be written (%s)", directory, why)
+                warn_once(
+                    "journal", "failgraph: the journal in %s cannot be written (%s)", directory, why
+                )
                 return False
             if line.placement == "journal":
                 self._alone[key] = None

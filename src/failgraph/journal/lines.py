@@ -67,7 +67,12 @@ def _numbers(event: dict[str, Any]) -> dict[str, Any]:
 
 def packed_note(removed: int, service: str, pid: int) -> bytes:
     """The first line of a file before which so many failures of the process were removed."""
-    return json.dumps({"removed": removed, "service": service, "pid": pid}, separators=(",", ":")).encode() + b"\n"
+    return (
+        json.dumps(
+            {"removed": removed, "service": service, "pid": pid}, separators=(",", ":")
+        ).encode()
+        + b"\n"
+    )
 
 
 def is_line(document: object) -> bool:
@@ -119,7 +124,9 @@ def _event(fields: object) -> FailureEvent:
 
 def _id(fields: Mapping[str, Any], name: str, digits: int) -> str | None:
     value = fields.get(name)
-    if value is not None and not (isinstance(value, str) and len(value) == digits and _HEX.fullmatch(value)):
+    if value is not None and not (
+        isinstance(value, str) and len(value) == digits and _HEX.fullmatch(value)
+    ):
         raise ValueError(f"a journal's line whose {name} is no id of {digits} hex digits")
     return value
 

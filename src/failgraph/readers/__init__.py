@@ -22,7 +22,15 @@ from failgraph.readers.otlp_json import PartReader
 from failgraph.readers.otlp_protobuf import looks_like_protobuf, protobuf_spans
 from failgraph.readers.skimming.skimmer import IN_FULL, Skimmed, Skimmer, Way
 from failgraph.readers.skimming.typed_json import Times
-from failgraph.readers.source import HEAD, UNPACK_ERRORS, Progress, files_of, name_of, opened, unpacked
+from failgraph.readers.source import (
+    HEAD,
+    UNPACK_ERRORS,
+    Progress,
+    files_of,
+    name_of,
+    opened,
+    unpacked,
+)
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.traces.failures import FailureRecord
 from failgraph.traces.graphs import Trace, traces_of
@@ -125,7 +133,9 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     founds = [Found() for _ in parts]
     skimmers = [Skimmer() for _ in parts]
     refused: list[SourceError] = []
-    for number, ((name, file), found, skimmer) in enumerate(zip(parts, founds, skimmers, strict=True)):
+    for number, ((name, file), found, skimmer) in enumerate(
+        zip(parts, founds, skimmers, strict=True)
+    ):
         told, way = _share(progress, number, 2 * len(parts)), skimmer.first(every.pass_over)
         try:
             for span in _spans(file, name, losses, told, found, way):
@@ -137,7 +147,9 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     if refused and len(refused) == len(parts):
         raise refused[0]
     losses.extend(Loss("bad_line", str(error)) for error in refused)
-    for number, ((name, file), skimmer) in enumerate(zip(parts, skimmers, strict=True) if kept else ()):
+    for number, ((name, file), skimmer) in enumerate(
+        zip(parts, skimmers, strict=True) if kept else ()
+    ):
         told, way = _share(progress, len(parts) + number, 2 * len(parts)), skimmer.second(kept)
         with contextlib.suppress(SourceError):  # told of in the first pass
             for span in _spans(file, name, again, told, Found(), way):
@@ -146,7 +158,9 @@ def read_parts(parts: Sequence[Part], progress: Progress | None = None) -> Readi
     if all(found.all_named for found in founds):
         # What can be passed over need not be readable.
         losses.extend(loss for loss in again if loss not in losses)
-    losses.extend(Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id])
+    losses.extend(
+        Loss("partial_trace", f"{trace_id} is gone") for trace_id in kept if not kept[trace_id]
+    )
     losses.extend(loss for found in founds for loss in found.lost(besides=kept))
     partial = {trace_id: words for found in founds for trace_id, words in found.partial.items()}
     traces = traces_of({key: value for key, value in kept.items() if value}, partial)
@@ -165,7 +179,9 @@ class _Every:
 
     def see(self, span: SpanRecord) -> None:
         """One more span."""
-        self.pass_over([(span.trace_id, span.start_unix_nano, 0 if span.is_of_journal else span.end_unix_nano)])
+        self.pass_over(
+            [(span.trace_id, span.start_unix_nano, 0 if span.is_of_journal else span.end_unix_nano)]
+        )
         rollout = span.attributes.get(ROLLOUT_ID)
         if isinstance(rollout, str):
             known = self.rollouts.get(rollout, frozenset())
@@ -193,7 +209,10 @@ class _Every:
     def durations(self) -> dict[str, int | None]:
         """By trace id, in ns; None where no span says a start, or none has ended."""
         ends = self._ends
-        return {key: ends[key] - start if 0 < start <= ends[key] else None for key, start in self.starts.items()}
+        return {
+            key: ends[key] - start if 0 < start <= ends[key] else None
+            for key, start in self.starts.items()
+        }
 
 
 def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Loss]) -> None:
@@ -201,7 +220,11 @@ def _keep(spans_by_id: dict[str, SpanRecord], span: SpanRecord, losses: list[Los
     known = spans_by_id.get(span.span_id)
     if known is not None and known != span:
         if known.conflicts(span):
-            losses.append(Loss("duplicate", f"span {span.span_id} of {span.trace_id} is there in two versions"))
+            losses.append(
+                Loss(
+                    "duplicate", f"span {span.span_id} of {span.trace_id} is there in two versions"
+                )
+            )
         span = known.merged(span)
     spans_by_id[span.span_id] = span
 

@@ -26,7 +26,9 @@ _REPLACED_END = re.compile(
     r"Original end timestamp: ((?:1970|20[0-9]{2})-[0-9-]+ [0-9:]+)(?:\.([0-9]{1,9}))? \+0000 UTC"
 )
 _MAX_SAID = 200
-_OTLP = frozenset({"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"})
+_OTLP = frozenset(
+    {"resourcespans", "resourcelogs", "resourcemetrics", "resourceprofiles", "batches"}
+)
 _WRAPPERS = ("trace", "result")
 _CODES = ("code", "httpCode", "http_code")
 _MESSAGES = ("msg", "message")
@@ -124,7 +126,9 @@ def said(text: str) -> str:
 
 def left_out(warnings: object) -> str | None:
     """Of the warnings of a span the one by which Jaeger says that the trace has more spans than it gave."""
-    return next((said(text) for text in _texts(warnings) if text.startswith("trace has more than ")), None)
+    return next(
+        (said(text) for text in _texts(warnings) if text.startswith("trace has more than ")), None
+    )
 
 
 def replaced_end(warnings: object) -> int | None:
@@ -140,4 +144,6 @@ def replaced_end(warnings: object) -> int | None:
 
 
 def _texts(warnings: object) -> Iterator[str]:
-    return (text for text in (warnings if isinstance(warnings, list) else ()) if isinstance(text, str))
+    return (
+        text for text in (warnings if isinstance(warnings, list) else ()) if isinstance(text, str)
+    )

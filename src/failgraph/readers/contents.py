@@ -56,7 +56,10 @@ class Found:
         for trace_id in others[:_MAX_BAD_LINES]:
             yield Loss("partial_trace", f"{trace_id}: {self.partial[trace_id]}")
         if others[_MAX_BAD_LINES:]:
-            yield Loss("partial_trace", f"{len(others) - _MAX_BAD_LINES} more traces of which there is only a part")
+            yield Loss(
+                "partial_trace",
+                f"{len(others) - _MAX_BAD_LINES} more traces of which there is only a part",
+            )
 
     def see(self, document: object) -> None:
         """Count a JSON document."""
@@ -88,7 +91,9 @@ class Found:
         if self.rows and not self.bad:
             return f"of its {_rows(self.rows)} none tells of an attempt that was counted"
         bad = f" and {_lines(self.bad)} that cannot be read" if self.bad else ""
-        with_what = f" with {' and '.join(sorted(self.signals))}" if self.signals else " of another kind"
+        with_what = (
+            f" with {' and '.join(sorted(self.signals))}" if self.signals else " of another kind"
+        )
         return f"it holds {self.documents} JSON document{'' if self.documents == 1 else 's'}{with_what}{bad}"
 
 

@@ -43,7 +43,9 @@ def jaeger_spans(trace: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
     spans = [at.dict(span, "a span") for span in at.list(trace.get("spans"), "spans")]
     starts = {_id(span.get("spanID"), 16) or "": count(span.get("startTime")) for span in spans}
     processes = at.dict(trace.get("processes"), "processes")
-    shared = _Trace(trace.get("traceID"), {key: _process(each, at) for key, each in processes.items()}, starts)
+    shared = _Trace(
+        trace.get("traceID"), {key: _process(each, at) for key, each in processes.items()}, starts
+    )
     some: str | None = None
     for span in spans:
         record = _span(span, shared, at)
@@ -65,7 +67,10 @@ def _warned(warnings: object, trace_id: str, at: At) -> None:
 
 def _process(value: object, at: At) -> _Process:
     process = at.dict(value, "a process")
-    service, tags = at.text(process.get("serviceName"), "the name of a service"), process.get("tags")
+    service, tags = (
+        at.text(process.get("serviceName"), "the name of a service"),
+        process.get("tags"),
+    )
     ordered = sorted(map(fingerprint, tags)) if isinstance(tags, list) else []
     return _Process("" if service == _NO_SERVICE else service, fingerprint([service, ordered]))
 
@@ -133,7 +138,12 @@ def _parent(span: Mapping[str, object], trace_id: str, trace: _Trace, at: At) ->
             return parent
         # Such a one stands first, as a link of a span without a parent may. A parent starts before its child, and what
         # a root links to in its own trace does not.
-        if kind == "FOLLOWS_FROM" and position == 0 and parent is not None and parent in trace.starts:
+        if (
+            kind == "FOLLOWS_FROM"
+            and position == 0
+            and parent is not None
+            and parent in trace.starts
+        ):
             follows = parent if trace.starts[parent] < count(span.get("startTime")) else None
     return _parent_id(span.get("parentSpanID")) or follows
 
@@ -164,7 +174,11 @@ def _events(logs: object, at: At) -> Iterator[EventRecord]:
     for item in at.list(logs, "logs"):
         log = at.dict(item, "a log")
         fields = at.list(log.get("fields"), "fields")
-        names = [field.get("value") for field in fields if isinstance(field, dict) and field.get("key") == _NAME]
+        names = [
+            field.get("value")
+            for field in fields
+            if isinstance(field, dict) and field.get("key") == _NAME
+        ]
         attributes = _attributes(fields, frozenset(), at)
         # An attribute that is itself keyed so has taken the place of the name.
         if semconv.EVENT_NAME in names or (names and semconv.ID in attributes):

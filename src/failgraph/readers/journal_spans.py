@@ -24,7 +24,10 @@ def journal_spans(fields: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
     if is_note(fields):
         whose = f"{fields['service']} (process {fields['pid']})"
         at.bad.lose(
-            Loss("partial_trace", f"{count(fields['removed'])} failures of {whose} went at the journal's limit")
+            Loss(
+                "partial_trace",
+                f"{count(fields['removed'])} failures of {whose} went at the journal's limit",
+            )
         )
         return
     try:

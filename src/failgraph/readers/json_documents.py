@@ -19,7 +19,9 @@ _STRING = re.compile(rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)')
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def json_documents(stream: IO[bytes], found: Found, bad: BadLines, way: Way = IN_FULL) -> Iterator[tuple[int, object]]:
+def json_documents(
+    stream: IO[bytes], found: Found, bad: BadLines, way: Way = IN_FULL
+) -> Iterator[tuple[int, object]]:
     """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
     lines, behind = batches(stream, bad), list[tuple[int, bytes]]()
     for _ in range(_MAX_RETRIES):
@@ -36,7 +38,9 @@ def json_documents(stream: IO[bytes], found: Found, bad: BadLines, way: Way = IN
     _Pending(bad, way.parse, behind).drop()
 
 
-def _documents(batches: Iterable[tuple[int, list[bytes]]], pending: _Pending, way: Way) -> Iterator[tuple[int, object]]:
+def _documents(
+    batches: Iterable[tuple[int, list[bytes]]], pending: _Pending, way: Way
+) -> Iterator[tuple[int, object]]:
     for first, lines in batches:
         together = None if pending else _together(first, lines, way)
         if together is not None:
@@ -66,7 +70,9 @@ def _together(first: int, lines: Sequence[bytes], way: Way) -> list[tuple[int, o
     return found
 
 
-def _next(number: int, line: bytes, pending: _Pending, parse: Parse) -> Iterator[tuple[int, object]]:
+def _next(
+    number: int, line: bytes, pending: _Pending, parse: Parse
+) -> Iterator[tuple[int, object]]:
     """The documents that end with a line, if any do."""
     free = not pending
     documents = _parsed(line, parse) if free or pending.may_end_before(line) else None
@@ -90,7 +96,9 @@ def _is_whole(document: object) -> bool:
 class _Pending:
     """Lines that only together may be a document."""
 
-    def __init__(self, bad: BadLines, parse: Parse, lines: list[tuple[int, bytes]] | None = None) -> None:
+    def __init__(
+        self, bad: BadLines, parse: Parse, lines: list[tuple[int, bytes]] | None = None
+    ) -> None:
         self._bad = bad
         self._parse = parse
         self._lines = lines or []
@@ -136,7 +144,11 @@ class _Pending:
         """Give the lines up as broken."""
         if self._lines:
             first, last = self._lines[0][0], self._lines[-1][0]
-            self._bad.add(f"line {first} is no JSON" if first == last else f"lines {first} to {last} are no JSON")
+            self._bad.add(
+                f"line {first} is no JSON"
+                if first == last
+                else f"lines {first} to {last} are no JSON"
+            )
         self._lines = []
 
     def behind_first(self) -> list[tuple[int, bytes]]:

@@ -54,7 +54,11 @@ def integer(value: object) -> int | None:
     """A 64-bit integer, given as a number or as text; None for anything else."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64
+        else None
+    )
 
 
 def array(value: object) -> Value:

@@ -20,7 +20,9 @@ _BOM = b"\xef\xbb\xbf"
 def batches(stream: IO[bytes], bad: BadLines) -> Iterator[tuple[int, list[bytes]]]:
     """The lines, some at a time, with the number of the first; without a byte-order mark."""
     first = 1
-    for lines in _unpacked(stream) if isinstance(cast("object", stream), gzip.GzipFile) else _plain(stream):
+    for lines in (
+        _unpacked(stream) if isinstance(cast("object", stream), gzip.GzipFile) else _plain(stream)
+    ):
         if first == 1:
             lines[0] = lines[0].removeprefix(_BOM)
         is_whole = len(lines[-1]) < MAX_LINE or lines[-1].endswith(b"\n")

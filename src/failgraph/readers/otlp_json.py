@@ -57,7 +57,9 @@ def _of_resource(resource_spans: Mapping[str, object], at: At) -> Iterator[SpanR
     process = _process(resource_spans.get("resource"), at)
     for name in ("scopeSpans", "instrumentationLibrarySpans"):
         for scope_spans in at.list(_get(resource_spans, name), name):
-            yield from _records(at.list(at.dict(scope_spans, name).get("spans"), "spans"), process, at)
+            yield from _records(
+                at.list(at.dict(scope_spans, name).get("spans"), "spans"), process, at
+            )
 
 
 class _Process(NamedTuple):
@@ -104,7 +106,9 @@ def _records(spans: Iterable[object], process: _Process, at: At) -> Iterator[Spa
             yield record
 
 
-def _span(span: Mapping[str, object], trace_id: str | None, process: _Process, at: At) -> SpanRecord | None:
+def _span(
+    span: Mapping[str, object], trace_id: str | None, process: _Process, at: At
+) -> SpanRecord | None:
     span_id = _id(_get(span, "spanId"), 8)
     if trace_id is None or span_id is None:
         return None
@@ -126,7 +130,8 @@ def _span(span: Mapping[str, object], trace_id: str | None, process: _Process, a
         process=process.number,
         attributes=attributes,
         events=tuple(_events(span.get("events"), at)),
-        dropped=_dropped(span, "droppedEventsCount", at) + _dropped(span, "droppedAttributesCount", at),
+        dropped=_dropped(span, "droppedEventsCount", at)
+        + _dropped(span, "droppedAttributesCount", at),
         status=_status(at.dict(span.get("status"), "the status of a span").get("code")),
     )
 
@@ -156,7 +161,13 @@ def _attributes(pairs: object, others: frozenset[str], at: At) -> dict[str, Valu
             # Jaeger keeps it as text in Badger, Cassandra and their like, and answers that as OTLP, too.
             key = semconv.NAMES.get(key, key)
             if isinstance(value, str):
-                value = array(value) if semconv.is_array(key) else shared(value) if key in semconv.REPEATED else value
+                value = (
+                    array(value)
+                    if semconv.is_array(key)
+                    else shared(value)
+                    if key in semconv.REPEATED
+                    else value
+                )
             found[key] = value
     return found
 

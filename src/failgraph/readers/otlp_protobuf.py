@@ -51,7 +51,9 @@ def _is_framed(head: bytes) -> bool:
     return len(head) > 4 and head[:1] != b"\x0a" and head[4] == _FIRST and 0 < length < MAX_MESSAGE
 
 
-def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines, way: Way = IN_FULL) -> Iterator[SpanRecord]:
+def protobuf_spans(
+    stream: IO[bytes], head: bytes, bad: BadLines, way: Way = IN_FULL
+) -> Iterator[SpanRecord]:
     """The spans of a stream; a message that cannot be read goes into `bad`, and the rest is read all the same."""
     from google.protobuf.message import DecodeError
 
@@ -66,7 +68,9 @@ def protobuf_spans(stream: IO[bytes], head: bytes, bad: BadLines, way: Way = IN_
                 bad.add(f"message {number} is no OTLP protobuf")
                 continue
             # What an answer says of its traces is said of each.
-            for span in _spans(message, resource_spans, IN_FULL if answer.is_one else way, _Said(number, bad)):
+            for span in _spans(
+                message, resource_spans, IN_FULL if answer.is_one else way, _Said(number, bad)
+            ):
                 answer.see(span)
                 yield span
     answer.close()
@@ -165,7 +169,9 @@ def _spans(message: bytes, resource_spans: Any, way: Way, said: _Said) -> Iterat
 
     scopes = resource_spans.scope_spans
     skims = way.pass_over is not None
-    rows_of_scopes = rows_of(message, sum(len(scope.spans) for scope in scopes)) if skims else repeat(b"")
+    rows_of_scopes = (
+        rows_of(message, sum(len(scope.spans) for scope in scopes)) if skims else repeat(b"")
+    )
     passed_over: list[Iterable[Times]] = []
     resource = None
     for scope, rows in zip(scopes, rows_of_scopes, strict=False):
@@ -189,7 +195,9 @@ def _spans(message: bytes, resource_spans: Any, way: Way, said: _Said) -> Iterat
                 resource = resource or _resource(resource_spans.resource)
                 yield _span(span, data, resource, in_detail=not skims)
             else:
-                passed_over.append([(span.trace_id, span.start_time_unix_nano, span.end_time_unix_nano)])
+                passed_over.append(
+                    [(span.trace_id, span.start_time_unix_nano, span.end_time_unix_nano)]
+                )
                 said.bad.found.spans += 1
     if way.pass_over is not None:
         way.pass_over(chain.from_iterable(passed_over))
@@ -197,7 +205,10 @@ def _spans(message: bytes, resource_spans: Any, way: Way, said: _Said) -> Iterat
 
 def _resource(resource: Any) -> _Resource:
     service = _attributes(resource.attributes, _OF_RESOURCE).get("service.name")
-    return _Resource(service if isinstance(service, str) else "", hash(resource.SerializeToString(deterministic=True)))
+    return _Resource(
+        service if isinstance(service, str) else "",
+        hash(resource.SerializeToString(deterministic=True)),
+    )
 
 
 def _usable(id_: bytes, size: int) -> bool:
@@ -227,7 +238,9 @@ def _span(span: Any, data: bytes, resource: _Resource, *, in_detail: bool) -> Sp
 def _events(events: Any, *, in_detail: bool) -> Iterator[EventRecord]:
     for event in events:
         if event.name == _EVENT_NAME:
-            yield EventRecord(event.time_unix_nano, _attributes(event.attributes) if in_detail else {})
+            yield EventRecord(
+                event.time_unix_nano, _attributes(event.attributes) if in_detail else {}
+            )
 
 
 def _attributes(pairs: Any, others: frozenset[bytes] = frozenset()) -> dict[str, Value]:

@@ -17,7 +17,16 @@ from failgraph.losses import Loss
 _EVIDENCE = ("_ng_omitted_rollout", "_ng_unrouted_run_error")
 _INPUT = ("responses_create_params", "task_input")
 _ENVELOPE = frozenset(
-    {"schema_version", "episode_id", "run_id", "source", "delivery", "failure", "http_status", "exception_type"}
+    {
+        "schema_version",
+        "episode_id",
+        "run_id",
+        "source",
+        "delivery",
+        "failure",
+        "http_status",
+        "exception_type",
+    }
 )
 _EPISODE = frozenset({"failure_reason", "terminal", "failure_kind", "stage"})
 _MAX_EVENTS = 256
@@ -108,7 +117,9 @@ def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
         server=_server(row),
         events=kept,
         failure_id=outcome.failure_id,
-        omitted=outcome.omitted or len(kept) < len(events) or outcome.failure_id not in (None, *events),
+        omitted=outcome.omitted
+        or len(kept) < len(events)
+        or outcome.failure_id not in (None, *events),
         failure_class=outcome.failure_class,
         created_s=_created_s(row),
         losses=tuple(losses),
@@ -126,7 +137,9 @@ def _bounded(events: dict[str, FailureEvent], failure_id: str | None) -> dict[st
 
 def _digest(row: Mapping[str, Any]) -> bytes:
     try:
-        return hashlib.sha256(json.dumps(row, sort_keys=True, separators=(",", ":")).encode()).digest()
+        return hashlib.sha256(
+            json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
+        ).digest()
     except RecursionError:
         raise ValueError("it nests too deeply") from None
 
@@ -135,7 +148,9 @@ def _check_envelope(row: Mapping[str, Any]) -> None:
     """A `RolloutFailure` of another version or with other fields is refused, as Gym asks of its readers."""
     version, failure = row.get("schema_version", 1), row.get("failure")
     if version != 1 or isinstance(version, bool):
-        raise ValueError(f"a RolloutFailure of schema_version {str(version)[:20]}; 1 is the one that is known")
+        raise ValueError(
+            f"a RolloutFailure of schema_version {str(version)[:20]}; 1 is the one that is known"
+        )
     if episode_failure(row) is None or not isinstance(failure, dict):
         raise ValueError("a RolloutFailure without a failure")
     unknown = [*(row.keys() - _ENVELOPE), *(failure.keys() - _EPISODE)]
@@ -166,5 +181,7 @@ def _server(row: Mapping[str, Any]) -> str:
 def _created_s(row: Mapping[str, Any]) -> float | None:
     response = row.get("response")
     created = response.get("created_at") if isinstance(response, dict) else None
-    plausible = isinstance(created, (int, float)) and not isinstance(created, bool) and 1e9 < created < 1e10
+    plausible = (
+        isinstance(created, (int, float)) and not isinstance(created, bool) and 1e9 < created < 1e10
+    )
     return float(created) if plausible and created is not None else None

@@ -57,12 +57,18 @@ def span_of(attempt: Attempt) -> SpanRecord:
 
 def service_of(attempt: Attempt) -> str:
     """The service of an attempt, in the form of Gym's own telemetry: `nemo-gym/<server>`."""
-    return redact_and_truncate(f"{_SERVICE}/{attempt.server}", _MAX_SERVICE) if attempt.server else _SERVICE
+    return (
+        redact_and_truncate(f"{_SERVICE}/{attempt.server}", _MAX_SERVICE)
+        if attempt.server
+        else _SERVICE
+    )
 
 
 def attributes_of(attempt: Attempt) -> Attributes:
     """The attributes of the span: that it is of a row, the rollout's id, and the report."""
-    rollout: Attributes = {} if attempt.rollout_id is None else {semconv.ROLLOUT_ID: attempt.rollout_id}
+    rollout: Attributes = (
+        {} if attempt.rollout_id is None else {semconv.ROLLOUT_ID: attempt.rollout_id}
+    )
     seen = Seen(attempt.events, attempt.failure_id, attempt.omitted, len(attempt.events))
     return {semconv.ROW: True, **rollout, **report_attributes(seen, attempt.span_id)}
 

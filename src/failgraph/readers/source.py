@@ -65,7 +65,11 @@ def opened(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def files_of(directory: str | os.PathLike[str]) -> list[str]:
     """The `.jsonl` files of a directory; none is a link."""
     with os.scandir(directory) as entries:
-        found = (each for each in entries if each.name.endswith(".jsonl") and each.is_file(follow_symlinks=False))
+        found = (
+            each
+            for each in entries
+            if each.name.endswith(".jsonl") and each.is_file(follow_symlinks=False)
+        )
         return sorted(os.fspath(each.path) for each in found)
 
 
@@ -73,7 +77,9 @@ def _gather(directory: str | os.PathLike[str], into: IO[bytes]) -> None:
     """Copy the `.jsonl` files of a directory, one behind the other."""
     paths = files_of(directory)
     if not paths:
-        raise SourceError(f"{name_of(directory)} is a directory without .jsonl files, and so no journal")
+        raise SourceError(
+            f"{name_of(directory)} is a directory without .jsonl files, and so no journal"
+        )
     for path in paths:
         with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
             shutil.copyfileobj(file, into)
@@ -95,7 +101,9 @@ def name_of(source: str | os.PathLike[str]) -> str:
     return "standard input" if source == STDIN else os.fspath(source)
 
 
-def unpacked(file: IO[bytes], source: str | os.PathLike[str], progress: Progress | None) -> IO[bytes]:
+def unpacked(
+    file: IO[bytes], source: str | os.PathLike[str], progress: Progress | None
+) -> IO[bytes]:
     """The bytes of `file` from its beginning, gunzipped where they are gzip.
 
     Raises SourceError, naming it, for a compression that is not read.
@@ -105,9 +113,15 @@ def unpacked(file: IO[bytes], source: str | os.PathLike[str], progress: Progress
     file.seek(0)
     for magic, name in _COMPRESSIONS.items():
         if head.startswith(magic):
-            raise SourceError(f"{name_of(source)} is {name} data, which is not read; unpack it first, or use gzip")
+            raise SourceError(
+                f"{name_of(source)} is {name} data, which is not read; unpack it first, or use gzip"
+            )
     counted = cast("IO[bytes]", _Counted(file, progress)) if progress is not None else file
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=counted, mode="rb")) if head.startswith(_GZIP) else counted
+    return (
+        cast("IO[bytes]", gzip.GzipFile(fileobj=counted, mode="rb"))
+        if head.startswith(_GZIP)
+        else counted
+    )
 
 
 UNPACK_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)

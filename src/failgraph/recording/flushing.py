@@ -11,7 +11,9 @@ from typing import Any
 from failgraph.diagnostics import count, guard
 
 
-def flush_within(timeout_s: float, drain: Callable[[], None], providers: Callable[[], Iterable[Any]]) -> bool:
+def flush_within(
+    timeout_s: float, drain: Callable[[], None], providers: Callable[[], Iterable[Any]]
+) -> bool:
     """Call `drain`, then flush the `providers`; whether all of that was done within `timeout_s` seconds.
 
     The SDK's own time limit is not kept by every exporter, so the work runs on a daemon thread that is left behind.
@@ -22,7 +24,9 @@ def flush_within(timeout_s: float, drain: Callable[[], None], providers: Callabl
         def work() -> None:
             with guard("flush"):
                 drain()
-            with guard("flush"):  # the API raises where it cannot make the provider that a variable names
+            with guard(
+                "flush"
+            ):  # the API raises where it cannot make the provider that a variable names
                 done.append(all([_flushed(each, timeout_s) for each in providers()]))  # noqa: C419 - each has its turn
 
         worker = threading.Thread(target=work, name="failgraph-flush", daemon=True)
@@ -49,7 +53,10 @@ def at_exit(flush: Callable[[], object]) -> None:
     """Have `flush` called when this process ends, once: at exit, which children of `multiprocessing` come past."""
     atexit.unregister(flush)  # a forked child has its parent's
     atexit.register(flush)
-    process, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+    process, util = (
+        sys.modules.get("multiprocessing.process"),
+        sys.modules.get("multiprocessing.util"),
+    )
     if process is not None and util is not None and process.parent_process() is not None:
         util.Finalize(None, flush, exitpriority=_LATE)
 

@@ -129,7 +129,9 @@ class HopLog:
         """The report: at most 256 failures, the own chain first, then the newest; `omitted` where that is not all."""
         events = self._ordered()
         failure_id = self._own(events)
-        chosen = cause_graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)[:MAX_REPORTED]
+        chosen = cause_graph.chain(
+            {key: event.cause_id for key, event in events.items()}, failure_id
+        )[:MAX_REPORTED]
         own_chain = set(chosen)
         newest = [key for key in reversed(events) if key not in own_chain]
         kept = {*chosen, *newest[: MAX_REPORTED - len(chosen)]}

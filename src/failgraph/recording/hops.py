@@ -45,7 +45,9 @@ class Hop:
         self._escapes_to: Span | None = None
         """Where a failure goes that does not know where it was made; None: on the current span."""
         self._outer = inside.open() if inside is not None else None
-        self.boundary: FailureBoundary | None = self._outer.boundary if self._outer is not None else None
+        self.boundary: FailureBoundary | None = (
+            self._outer.boundary if self._outer is not None else None
+        )
         """Who observes here, where that is a Gym server: for a failure that does not say."""
         here = span or trace.get_current_span()
         if here.get_span_context().is_valid:
@@ -115,7 +117,9 @@ class Hop:
         # Cancelling is the caller's doing; only a failure that led to it is the hop's own.
         return not (is_cancellation(error) and own == recorded_id(error)) and self.log.claim(own)
 
-    def close(self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False) -> None:
+    def close(
+        self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False
+    ) -> None:
         """Record what escapes, write the report on the hop's span, and hand the log to the hop around this one.
 
         `failed` says that the own failure is what became of the hop, and `unfinished` that it came to no result, though
@@ -142,7 +146,9 @@ class Hop:
         over = not recording and sdk_spans.is_local_root(self.span)
         recorder().index.closed(self.span.get_span_context().trace_id, over=over)
 
-    def write(self, *, failed: bool, unfinished: bool = False, sent: FailureReport | None = None) -> None:
+    def write(
+        self, *, failed: bool, unfinished: bool = False, sent: FailureReport | None = None
+    ) -> None:
         """Write the report on the hop's span, as it was `sent`; mark it where it `failed` or is `unfinished`."""
         span = self.span
         if span is None:
@@ -156,17 +162,25 @@ class Hop:
         if self.outermost:
             index.own(context.trace_id, seen.failure_id)
         root = cause_graph.root_cause(
-            {key: event.cause_id for key, event in seen.events.items()}, seen.failure_id, seen.events
+            {key: event.cause_id for key, event in seen.events.items()},
+            seen.failure_id,
+            seen.events,
         )
         place = index.place_of(root, context.trace_id)
-        root_span_id = f"{place.span_id:016x}" if place is not None and place.trace_id == context.trace_id else None
+        root_span_id = (
+            f"{place.span_id:016x}"
+            if place is not None and place.trace_id == context.trace_id
+            else None
+        )
         present = sdk_spans.attributes_of(span)
         if root_span_id is None and REPORT_ROOT_SPAN_ID in present:
             root_span_id = ""  # of an earlier hop on this span, with another root
         limits = sdk_spans.span_limits(span).span
         free = None if limits.attributes is None else max(0, limits.attributes - len(present))
         limits = limits._replace(attributes=free)
-        span.set_attributes(report_attributes(seen, root_span_id, limits, present, sent, unfinished=unfinished))
+        span.set_attributes(
+            report_attributes(seen, root_span_id, limits, present, sent, unfinished=unfinished)
+        )
         if failed and seen.failure_id is not None:
             _mark_error(span, seen.events[seen.failure_id].failure_kind)
 
@@ -176,7 +190,9 @@ def _mark_error(span: Span, kind: str) -> None:
     status = getattr(span, "status", None)
     if not isinstance(status, Status):
         return
-    if status.status_code is StatusCode.UNSET or (status.status_code is StatusCode.ERROR and not status.description):
+    if status.status_code is StatusCode.UNSET or (
+        status.status_code is StatusCode.ERROR and not status.description
+    ):
         span.set_status(Status(StatusCode.ERROR, cut(kind, 256)))
 
 
@@ -203,7 +219,10 @@ class hop:  # noqa: N801 - used as a function is
                 current_hop.set(opened)
 
     def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         if not self._opened:
             return

@@ -90,7 +90,9 @@ class Index:
             entry = self.traces[trace_id] = _Trace()
         else:
             self.traces.move_to_end(trace_id)
-        while len(self.traces) > MAX_TRACES or (self._events > MAX_EVENTS_IN_ALL and len(self.traces) > 1):
+        while len(self.traces) > MAX_TRACES or (
+            self._events > MAX_EVENTS_IN_ALL and len(self.traces) > 1
+        ):
             _, oldest = self.traces.popitem(last=False)
             self._events -= len(oldest.events)
             count("traces_evicted")
@@ -104,7 +106,9 @@ class Index:
             span = spans[context.span_id] = _Span()
         return span
 
-    def claim(self, trace_id: int, event: FailureEvent, *, remote: bool, in_hop: bool) -> Written | None:
+    def claim(
+        self, trace_id: int, event: FailureEvent, *, remote: bool, in_hop: bool
+    ) -> Written | None:
         """Claim the writing of `event` in this trace; what was written before, or None where it is to be written.
 
         The observer's own takes the place of a peer's copy.

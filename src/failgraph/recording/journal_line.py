@@ -17,7 +17,9 @@ from failgraph.text import sanitize
 _MAX_NAME = 256
 
 
-def line_of(observation: Observation, span: Span, seq: int, placed: str, *, own: bool, late: bool) -> Line:
+def line_of(
+    observation: Observation, span: Span, seq: int, placed: str, *, own: bool, late: bool
+) -> Line:
     """The line for a failure that belongs to `span`, an invalid one where it belongs to no trace."""
     context = span.get_span_context()
     parent, kind = getattr(span, "parent", None), getattr(span, "kind", None)
@@ -44,7 +46,12 @@ def line_of(observation: Observation, span: Span, seq: int, placed: str, *, own:
 def _service(span: Span) -> str:
     """The service of a span; what the environment says where that does not say one, as one that is not sampled."""
     attributes = getattr(getattr(span, "resource", None), "attributes", {})
-    found = attributes.get("service.name") or os.environ.get("OTEL_SERVICE_NAME") or _of_resource() or "unknown_service"
+    found = (
+        attributes.get("service.name")
+        or os.environ.get("OTEL_SERVICE_NAME")
+        or _of_resource()
+        or "unknown_service"
+    )
     return _shown(str(found), current())
 
 
@@ -55,5 +62,7 @@ def _shown(name: str, _: Settings) -> str:
 
 
 def _of_resource() -> str:
-    pairs = (each.partition("=") for each in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","))
+    pairs = (
+        each.partition("=") for each in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
+    )
     return next((value.strip() for name, _, value in pairs if name.strip() == "service.name"), "")

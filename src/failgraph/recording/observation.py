@@ -86,20 +86,28 @@ def observe(failure: object, hints: Hints, now: Birth) -> Observations:
     """The records of `failure`; none where it is no failure at all, or misses a boundary or a kind."""
     if isinstance(failure, FailureEvent) or _is_record(failure):
         event = _of_record(failure, hints)
-        return Observations((Observation(event, now),), event.event_id) if event is not None else Observations()
+        return (
+            Observations((Observation(event, now),), event.event_id)
+            if event is not None
+            else Observations()
+        )
     if isinstance(failure, BaseException):
         return _of_exception(failure, hints, now)
     count("wrong_type")
     name = type(failure).__name__
     warn_once(
-        f"type:{name}", "failgraph: record() takes a FailureEvent or an exception, not %s; nothing is recorded", name
+        f"type:{name}",
+        "failgraph: record() takes a FailureEvent or an exception, not %s; nothing is recorded",
+        name,
     )
     return Observations()
 
 
 def _is_record(failure: object) -> TypeGuard[BaseModel]:
     """Whether it is a record of Gym's own class."""
-    return isinstance(failure, BaseModel) and any(cls.__name__ == "FailureEvent" for cls in type(failure).__mro__)
+    return isinstance(failure, BaseModel) and any(
+        cls.__name__ == "FailureEvent" for cls in type(failure).__mro__
+    )
 
 
 def _of_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
@@ -134,7 +142,11 @@ def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observation
     found = list(_failures(error, boundary_for, hints, now, own))
     ids: list[str] = []
     for leaf in handed:
-        foreign = None if is_failure(leaf) else _foreign(leaf, hints, hint or setting, cause_of(leaf, boundary_for))
+        foreign = (
+            None
+            if is_failure(leaf)
+            else _foreign(leaf, hints, hint or setting, cause_of(leaf, boundary_for))
+        )
         if foreign is not None:
             found.append(Observation(foreign, now))
             ids.append(foreign.event_id)
@@ -152,7 +164,11 @@ def escaping(error: BaseException, now: Birth, *, foreign: bool = True) -> Obser
     """
     boundary_for = named_or(None)
     top = outermost(error, boundary_for, with_recorded=True)
-    is_any = foreign and current().capture == "all" and (isinstance(error, Exception) or is_cancellation(error))
+    is_any = (
+        foreign
+        and current().capture == "all"
+        and (isinstance(error, Exception) or is_cancellation(error))
+    )
     if top is None and is_any:
         return _of_exception(error, Hints(otherwise=UNHANDLED), now)
     found = _failures(error, boundary_for, NO_HINTS, now, set())
@@ -183,7 +199,12 @@ def _anew(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
     renewed = False
     for node in nodes:
         event = recorded_event(node)
-        if event is not None and event.cause_id and node.cause_id and event.cause_id != node.cause_id:
+        if (
+            event is not None
+            and event.cause_id
+            and node.cause_id
+            and event.cause_id != node.cause_id
+        ):
             renew(node)
             renewed = True
     return observed(error, boundary_for) if renewed else nodes
@@ -208,7 +229,9 @@ def _say_missing(error: BaseException, hints: Hints, what: str) -> None:
     given = "" if hints.boundary is None else f" (given {safe_str(hints.boundary)[:40]!a})"
     how = "set FAILGRAPH_BOUNDARY to" if hints.otherwise is not None else "give record()"
     fix = f"{how} one of {choices}{given}" if what == "boundary" else "give record() a kind"
-    warn_once(f"{what}:{name}", "failgraph: %s names no %s and is not recorded; %s", name, what, fix)
+    warn_once(
+        f"{what}:{name}", "failgraph: %s names no %s and is not recorded; %s", name, what, fix
+    )
 
 
 def _foreign(

@@ -25,7 +25,9 @@ class FailureSpanProcessor(SpanProcessor):
             here.drain()
             context = span.context
             if context is not None and context.trace_id in here.index.traces:
-                here.index.span_ended(context, local_root=span.parent is None or span.parent.is_remote)
+                here.index.span_ended(
+                    context, local_root=span.parent is None or span.parent.is_remote
+                )
 
     def shutdown(self) -> None:
         """Record what was deferred."""

@@ -23,7 +23,14 @@ from failgraph.recording.deferring import MAX_WAITING, Deferred, Waiting
 from failgraph.recording.flushing import at_exit, flush_within
 from failgraph.recording.hop_log import Logged
 from failgraph.recording.index import Index
-from failgraph.recording.observation import NO_HINTS, Hints, Observation, Observations, escaping, observe
+from failgraph.recording.observation import (
+    NO_HINTS,
+    Hints,
+    Observation,
+    Observations,
+    escaping,
+    observe,
+)
 from failgraph.recording.writer import NOTHING, Recorded, choose_span, ended, note, of_trace, write
 from failgraph.settings import current
 
@@ -58,7 +65,9 @@ class Recorder:
         """Whether nothing that failed is known, nor waits; asked whenever a span ends, and cannot fail."""
         return not self.index.traces and not self._deferred.some
 
-    def record(self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False) -> Recorded:
+    def record(
+        self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False
+    ) -> Recorded:
         """Write `failure` with its causes; see the function `record`. With `at_once` it waits for no span to end."""
         birth = here()
         self.drain()
@@ -79,7 +88,9 @@ class Recorder:
         now = here()._replace(hop=hop)
         now = now if span is None else now._replace(span=span)
         found = escaping(error, now, foreign=foreign)
-        at_home = tuple(each if of_trace(each.birth, hop) else each._replace(birth=now) for each in found.all)
+        at_home = tuple(
+            each if of_trace(each.birth, hop) else each._replace(birth=now) for each in found.all
+        )
         self._write_all(found._replace(all=at_home), None, now, own=False)
         if found.outermost_id is not None and hop.trace_id is not None:
             # A foreign exception that was recorded before this hop began is known here by its id alone.
@@ -105,7 +116,9 @@ class Recorder:
             place = places.get(event.event_id)
             if place is None:
                 if hop is None or hop.takes_copy():
-                    self._write_all(Observations((Observation(event, now, remote=True),)), None, now, own=False)
+                    self._write_all(
+                        Observations((Observation(event, now, remote=True),)), None, now, own=False
+                    )
                 else:
                     count("copies_refused")
                 continue
@@ -132,10 +145,14 @@ class Recorder:
             return
         for failure, hints, birth, span, own in self._deferred.taken():
             with guard("deferred record"):
-                found = failure if isinstance(failure, Observations) else observe(failure, hints, birth)
+                found = (
+                    failure if isinstance(failure, Observations) else observe(failure, hints, birth)
+                )
                 self._write_all(found, span, birth, own=own)
 
-    def _write_all(self, found: Observations, span: Span | None, now: Birth, *, own: bool) -> Recorded:
+    def _write_all(
+        self, found: Observations, span: Span | None, now: Birth, *, own: bool
+    ) -> Recorded:
         result = NOTHING
         for observation in found.all:
             event = observation.event
@@ -154,7 +171,9 @@ class Recorder:
         count("nowhere")
         return NOTHING
 
-    def _write(self, observation: Observation, given: Span | None, now: Birth, *, own: bool) -> Recorded:
+    def _write(
+        self, observation: Observation, given: Span | None, now: Birth, *, own: bool
+    ) -> Recorded:
         event, birth = observation.event, observation.birth
         seq = next(self._seq)
         logged = Logged(event, birth.time_unix_nano, seq, observation.remote)
@@ -162,15 +181,23 @@ class Recorder:
         span, hop = choose_span(given, birth, now, open_hops)
         context = span.get_span_context()
         if observation.written is not None and context.trace_id in observation.written:
-            return Recorded(event.event_id, "duplicate", self.index.span_of(context.trace_id, event.event_id))
+            return Recorded(
+                event.event_id, "duplicate", self.index.span_of(context.trace_id, event.event_id)
+            )
         if context.is_valid:
-            known = self.index.claim(context.trace_id, event, remote=observation.remote, in_hop=hop is not None)
+            known = self.index.claim(
+                context.trace_id, event, remote=observation.remote, in_hop=hop is not None
+            )
             if known is not None:
                 return Recorded(event.event_id, "duplicate", known.span_context)
         late = hop is not None and hop.has_reported()
-        recorded = write(self.index, self.pipelines, self.journal, observation, span, seq, own=own, late=late)
+        recorded = write(
+            self.index, self.pipelines, self.journal, observation, span, seq, own=own, late=late
+        )
         if recorded.placement != "duplicate":
-            count("nowhere" if recorded.placement == "nowhere" else f"recorded_{recorded.placement}")
+            count(
+                "nowhere" if recorded.placement == "nowhere" else f"recorded_{recorded.placement}"
+            )
         if recorded.span_context is None:
             return recorded
         if observation.written is not None:
@@ -187,7 +214,9 @@ class Recorder:
 
     def flush(self, timeout_s: float) -> bool:
         """See the function `flush`."""
-        return flush_within(timeout_s, self.drain, lambda: [get_tracer_provider(), *self.pipelines.known()])
+        return flush_within(
+            timeout_s, self.drain, lambda: [get_tracer_provider(), *self.pipelines.known()]
+        )
 
     def flush_at_exit(self) -> None:
         """Flush where anything was written; once it took too long, not again."""
@@ -257,7 +286,9 @@ def report_for_trace(span_context: SpanContext) -> FailureReport:
     with guard("report_for_trace"):
         _recorder.drain()
         events, failure_id = _recorder.index.events(span_context.trace_id)
-        return FailureReport(events=closed(events), failure_id=failure_id if failure_id in events else None)
+        return FailureReport(
+            events=closed(events), failure_id=failure_id if failure_id in events else None
+        )
     return FailureReport()
 
 

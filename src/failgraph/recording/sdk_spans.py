@@ -143,7 +143,8 @@ def failure_span(
             EVENT_NAME,
             context=trace.set_span_in_context(NonRecordingSpan(_local(context)), Context()),
             kind=SpanKind.INTERNAL,
-            attributes={FAILURE_SPAN: True} | ({} if rollout_id is None else {ROLLOUT_ID: rollout_id}),
+            attributes={FAILURE_SPAN: True}
+            | ({} if rollout_id is None else {ROLLOUT_ID: rollout_id}),
             start_time=time_unix_nano,
         )
     )
@@ -156,7 +157,9 @@ def end_failure_span(span: Span, started: int) -> None:
 
 
 def _local(context: SpanContext) -> SpanContext:
-    return SpanContext(context.trace_id, context.span_id, False, context.trace_flags, context.trace_state)
+    return SpanContext(
+        context.trace_id, context.span_id, False, context.trace_flags, context.trace_state
+    )
 
 
 class Pipelines:
@@ -166,18 +169,27 @@ class Pipelines:
     """
 
     def __init__(self) -> None:
-        self._providers: OrderedDict[tuple[int, int], tuple[Any, Any, TracerProvider]] = OrderedDict()
+        self._providers: OrderedDict[tuple[int, int], tuple[Any, Any, TracerProvider]] = (
+            OrderedDict()
+        )
 
     def provider_of(self, span: Span) -> TracerProvider:
         """A provider with the processor, resource and limits of `span`; the global one where they cannot be read."""
-        processor, resource = getattr(span, "_span_processor", None), getattr(span, "resource", None)
+        processor, resource = (
+            getattr(span, "_span_processor", None),
+            getattr(span, "resource", None),
+        )
         if processor is None or resource is None:
             return trace.get_tracer_provider()
         key = (id(processor), id(resource))
         # The entry keeps both alive, so that their ids stay theirs.
         found = self._providers.get(key)
         if found is None:
-            found = self._providers[key] = (processor, resource, _provider(processor, resource, span))
+            found = self._providers[key] = (
+                processor,
+                resource,
+                _provider(processor, resource, span),
+            )
             if len(self._providers) > _MAX_PIPELINES:
                 self._providers.popitem(last=False)
         return found[2]

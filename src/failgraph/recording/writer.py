@@ -62,12 +62,18 @@ def note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:
     return found
 
 
-def choose_span(given: Span | None, birth: Birth, now: Birth, open_hops: list[Hop]) -> tuple[Span, Hop | None]:
+def choose_span(
+    given: Span | None, birth: Birth, now: Birth, open_hops: list[Hop]
+) -> tuple[Span, Hop | None]:
     """The span that a failure belongs to, and the hop that this span is of."""
     if given is not None:
         return given, now.hop or birth.hop
     if birth.span is not None:
-        if not _reachable(birth.span) and now.span is not None and _same_trace(now.span, birth.span):
+        if (
+            not _reachable(birth.span)
+            and now.span is not None
+            and _same_trace(now.span, birth.span)
+        ):
             return now.span, now.hop
         return birth.span, birth.hop
     for hop in open_hops:
@@ -109,7 +115,9 @@ def write(
         folder = current().journal
         if folder is not None:
             with guard("journal"):
-                recorded = _keep(journal, folder, observation, span, seq, recorded, own=own, late=late)
+                recorded = _keep(
+                    journal, folder, observation, span, seq, recorded, own=own, late=late
+                )
     return recorded
 
 
@@ -124,7 +132,13 @@ def _rollout_of(span: Span, hop: Hop | None) -> str | None:
 
 
 def put(
-    index: Index, pipelines: sdk_spans.Pipelines, observation: Observation, span: Span, seq: int, *, late: bool
+    index: Index,
+    pipelines: sdk_spans.Pipelines,
+    observation: Observation,
+    span: Span,
+    seq: int,
+    *,
+    late: bool,
 ) -> Recorded:
     """Write one failure on `span` while it has room, else on a failure span below it; and say which."""
     event, context = observation.event, span.get_span_context()
@@ -137,18 +151,25 @@ def put(
     fits = waits and sdk_spans.is_live(span) and sdk_spans.has_room(span, limits.events)
     if not fits or not index.take_slot(context):
         rollout_id = _rollout_of(span, observation.birth.hop)
-        placed, target = "failure_span", sdk_spans.failure_span(span, time_unix_nano, pipelines, rollout_id)
+        placed, target = (
+            "failure_span",
+            sdk_spans.failure_span(span, time_unix_nano, pipelines, rollout_id),
+        )
         limits = limits if target is None else sdk_spans.span_limits(target)
     if target is None or limits.events == 0:
         return Recorded(event.event_id, "nowhere", None)
-    if cause is not None and _may_link(index, target, cause, context if target is not span else None):
+    if cause is not None and _may_link(
+        index, target, cause, context if target is not span else None
+    ):
         target.add_link(cause, sdk_spans.link_attributes(target, event.cause_id or ""))
     attributes = encode_event(
         event,
         seq=seq,
         remote=observation.remote,
         late=late,
-        cause=Place(f"{cause.trace_id:032x}", f"{cause.span_id:016x}") if cause is not None else None,
+        cause=Place(f"{cause.trace_id:032x}", f"{cause.span_id:016x}")
+        if cause is not None
+        else None,
         limits=limits.event,
     )
     sdk_spans.emit(target, attributes, time_unix_nano)
@@ -170,14 +191,18 @@ def _keep(
 ) -> Recorded:
     """Write a failure into the journal; `recorded`, with that where it is in no trace."""
     alone = recorded.placement == "nowhere"
-    line = line_of(observation, span, seq, "journal" if alone else recorded.placement, own=own, late=late)
+    line = line_of(
+        observation, span, seq, "journal" if alone else recorded.placement, own=own, late=late
+    )
     kept = journal.keep(line, folder, current().journal_max_bytes)
     if alone and kept is not False:
         return recorded._replace(placement="journal" if kept else "duplicate")
     return recorded
 
 
-def _may_link(index: Index, source: Span, cause: SpanContext, stands_for: SpanContext | None) -> bool:
+def _may_link(
+    index: Index, source: Span, cause: SpanContext, stands_for: SpanContext | None
+) -> bool:
     """Whether a span links to that of a cause: never to itself, its parent or twice; by default only across traces.
 
     A failure span (`stands_for` is then its parent) links inside its trace too.
@@ -190,4 +215,6 @@ def _may_link(index: Index, source: Span, cause: SpanContext, stands_for: SpanCo
         return False
     if stands_for is None and mode != "all" and context.trace_id == cause.trace_id:
         return False
-    return not sdk_spans.links_to(source, cause) and (stands_for is not None or index.take_link(context, cause))
+    return not sdk_spans.links_to(source, cause) and (
+        stands_for is not None or index.take_link(context, cause)
+    )

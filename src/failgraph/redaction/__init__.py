@@ -80,7 +80,13 @@ def _without_secrets(text: str) -> str:
         return text
     shown = text
     lowered = (text if text.isascii() else text.translate(_FOLDED)).lower()
-    found = [needle for rarest, needles in _NEEDLES if rarest in lowered for needle in needles if needle in lowered]
+    found = [
+        needle
+        for rarest, needles in _NEEDLES
+        if rarest in lowered
+        for needle in needles
+        if needle in lowered
+    ]
     for rule in _RULES if found else ():
         if not rule.needles.isdisjoint(found):
             shown = rule.pattern.sub(rule.replace, shown)
@@ -202,6 +208,10 @@ _LEFT_OUT = {"failure_reason": "", "message": "", "provider_status_reason": None
 def _change(changes: dict[str, object], name: str, text: str | None, limit: int) -> None:
     if not text:
         return
-    shown = _LEFT_OUT[name] if name in _LEFT_OUT and not current().reason else truncate_redacted(redact(text), limit)
+    shown = (
+        _LEFT_OUT[name]
+        if name in _LEFT_OUT and not current().reason
+        else truncate_redacted(redact(text), limit)
+    )
     if shown != text:
         changes[name] = shown

@@ -21,7 +21,11 @@ _PROGRAMS = r"""
 
 def _value(match: re.Match[str]) -> str:
     value = match["quoted"] or match["bare"]
-    return match[0] if is_placeholder(value) else match["head"] + (match["quote"] or "") + mark("secret")
+    return (
+        match[0]
+        if is_placeholder(value)
+        else match["head"] + (match["quote"] or "") + mark("secret")
+    )
 
 
 def _user(match: re.Match[str]) -> str:
@@ -48,7 +52,11 @@ RULES = (
         _value,
         re.ASCII,
     ),
-    rule("wandb", r"(\bwandb\s{1,4}login\s{1,4}(?:--?\S{1,40}\s{1,4}){0,4})([^\s\"'-]\S+)", second("secret", is_mixed)),
+    rule(
+        "wandb",
+        r"(\bwandb\s{1,4}login\s{1,4}(?:--?\S{1,40}\s{1,4}){0,4})([^\s\"'-]\S+)",
+        second("secret", is_mixed),
+    ),
     rule(
         "-stdin",
         r"(\becho\s{1,4}(?:-n\s{1,4})?[\"']?)([^\s\"'|]+)(?=[\"']?\s{0,4}\|[^|\r\n]{0,160}-stdin)",

@@ -16,10 +16,16 @@ _SPACE = r"(?:[\s:]{1,8}|%20|\+)"
 def _authorization(match: re.Match[str]) -> str:
     one, after = match["one"], match["after"]
     if one is not None and (
-        is_placeholder(one) or is_wordy(one) or (one.isalpha() and (len(one) < 16 or "," in match["head"]))
+        is_placeholder(one)
+        or is_wordy(one)
+        or (one.isalpha() and (len(one) < 16 or "," in match["head"]))
     ):
         return match[0]
-    if one is not None and match.string[match.end() : match.end() + 1] == "(" and "=" in match["head"]:
+    if (
+        one is not None
+        and match.string[match.end() : match.end() + 1] == "("
+        and "=" in match["head"]
+    ):
         return match[0]
     if after is not None and is_placeholder(after):
         return match[0]
@@ -29,7 +35,9 @@ def _authorization(match: re.Match[str]) -> str:
 def _bearer(match: re.Match[str]) -> str:
     """The value after `Bearer`, unless it is a word of prose or a parameter of a challenge."""
     secret = match[2]
-    is_prose = (secret.isalpha() and len(secret) < 24) or (is_wordy(secret) and not secret.isalnum())
+    is_prose = (secret.isalpha() and len(secret) < 24) or (
+        is_wordy(secret) and not secret.isalnum()
+    )
     is_prose = is_prose or secret.startswith(("realm=", "error=", "scope=", "error_"))
     return match[0] if is_prose or is_placeholder(secret) else match[1] + mark("credentials")
 
@@ -38,7 +46,9 @@ def _basic(match: re.Match[str]) -> str:
     """The value after `Basic`: what decodes to `user:password`."""
     secret = match[2].rstrip("=")
     try:
-        decoded = base64.b64decode(secret + "=" * (-len(secret) % 4), altchars=b"-_" if "-" in secret else None)
+        decoded = base64.b64decode(
+            secret + "=" * (-len(secret) % 4), altchars=b"-_" if "-" in secret else None
+        )
     except (binascii.Error, ValueError):
         return match[0]
     return match[1] + mark("credentials") if b":" in decoded else match[0]
@@ -67,5 +77,9 @@ RULES = (
               {_QUOTED}[^"'\\\r\n]{{0,128}}\\{{0,15}}["']\s?,\s{{0,8}}(?:password=)?{_QUOTED})([^"'\\\r\n]+)""",
         second("credentials", _is_argument),
     ),
-    rule("keycredential(", rf"(keycredential\((?:key=)?{_QUOTED})([^\"'\\\r\n]+)", second("credentials")),
+    rule(
+        "keycredential(",
+        rf"(keycredential\((?:key=)?{_QUOTED})([^\"'\\\r\n]+)",
+        second("credentials"),
+    ),
 )

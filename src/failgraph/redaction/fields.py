@@ -10,7 +10,9 @@ from failgraph.redaction.pattern import Pattern
 from failgraph.redaction.rule import QUOTE, mark, rule, second
 from failgraph.redaction.values import are_words, is_placeholder, is_scrambled, is_strong, words
 
-_WRAPPERS = words("secretstr secretbytes secret field str bytes quote quote_plus password string value")
+_WRAPPERS = words(
+    "secretstr secretbytes secret field str bytes quote quote_plus password string value"
+)
 _GETTERS = words("getenv get pop setdefault env getattr")
 _ITEM = Pattern(
     r"""(?P<open>b?(?P<escaped>\\{0,15})(?P<quote>["']))(?P<value>[^"'\r\n]{0,512}?)(?P<close>(?P=escaped)(?P=quote))
@@ -31,7 +33,9 @@ def _contained(match: re.Match[str]) -> str:
         nonlocal first
         skipped, first = first or item["key"] is not None, False
         value = item["value"]
-        if skipped or not (judge.item(value, is_password) or (call in _WRAPPERS and _is_wrapped(value))):
+        if skipped or not (
+            judge.item(value, is_password) or (call in _WRAPPERS and _is_wrapped(value))
+        ):
             return item[0]
         return item["open"] + mark("secret") + item["close"]
 
@@ -53,9 +57,17 @@ def _beside(match: re.Match[str]) -> str:
 def _pair(match: re.Match[str]) -> str:
     """The second of two strings; names of columns and keys stand like that too."""
     value, is_upper = match["value"], match["name"].isupper()
-    if is_placeholder(value) or value == match["name"] or (are_words(value) and not (is_upper and match["password"])):
+    if (
+        is_placeholder(value)
+        or value == match["name"]
+        or (are_words(value) and not (is_upper and match["password"]))
+    ):
         return match[0]
-    if value.isalpha() and not is_upper and match.string[max(0, match.start() - 1) : match.start()] not in ("(", "["):
+    if (
+        value.isalpha()
+        and not is_upper
+        and match.string[max(0, match.start() - 1) : match.start()] not in ("(", "[")
+    ):
         return match[0]  # one more name
     is_one = is_strong(value) or match["password"] is not None or is_upper
     return match["head"] + mark("secret") if is_one else match[0]
@@ -67,7 +79,9 @@ def _in_tag(value: str) -> bool:
 
 def _in_sql(match: re.Match[str]) -> str:
     before, value = match.string[max(0, match.start() - 80) : match.start()].lower(), match[2]
-    is_sql = re.search(r"\b(?:role|user|login|encrypted|grant|alter|create|set)\b", before) is not None
+    is_sql = (
+        re.search(r"\b(?:role|user|login|encrypted|grant|alter|create|set)\b", before) is not None
+    )
     is_one = is_sql and match[1].strip()[:1].isupper() and not match[1].strip()[1:2].islower()
     is_one = is_one or (is_sql and " " not in value) or is_scrambled(value)
     return match[1] + mark("secret") if is_one and not is_placeholder(value) else match[0]
@@ -88,7 +102,11 @@ RULES = (
             ([^'"\\\r\n]+)""",
         _in_sql,
     ),
-    rule("identified", r"(\bidentified\s{1,4}by\s{1,4})([^\s\"'\\;]+)", second("secret", is_scrambled)),
+    rule(
+        "identified",
+        r"(\bidentified\s{1,4}by\s{1,4})([^\s\"'\\;]+)",
+        second("secret", is_scrambled),
+    ),
     rule(
         "</ &lt;/",
         rf"""((?:<|&lt;)[\w:.-]{{0,40}}?(?:{ANY}|(?<![a-z])pass)\d{{0,2}}(?:\s[^<>]{{0,80}})?(?:>|&gt;)(?:<!\[CDATA\[)?)

@@ -30,8 +30,12 @@ _VOCABULARY = Pattern(
     re.IGNORECASE,
 )
 """Before `token`: what no secret is called."""
-_OF_A_PARSER = Pattern(r"(?:unexpected|unknown|bad|near|invalid|expected|special)\s\Z", re.IGNORECASE)
-_NEIGHBOUR = Pattern(r"logprob|\bbytes\b|\brank\b|\bprob|token_id|[\"']?\bid[\"']?\s?[:=]|score", re.IGNORECASE)
+_OF_A_PARSER = Pattern(
+    r"(?:unexpected|unknown|bad|near|invalid|expected|special)\s\Z", re.IGNORECASE
+)
+_NEIGHBOUR = Pattern(
+    r"logprob|\bbytes\b|\brank\b|\bprob|token_id|[\"']?\bid[\"']?\s?[:=]|score", re.IGNORECASE
+)
 """Near `token` where it is one of a model's."""
 _PIECE = ("\\", "Ġ", "▁", "##", " ", "<", "[", "</")
 """How a piece of text in a vocabulary begins."""
@@ -45,7 +49,9 @@ _PATTERN = Pattern(r"\[[^\]]{0,40}\]|\(\?|\{\w{0,40}\}|%s")
 """Of a regular expression or a format."""
 _METAVAR = Pattern(r"[A-Z][A-Z_]+")
 _BEFORE_MARKER = Pattern(r"(?:\s{0,4}=\s{0,4})?" + re.escape(MARK))
-_ANSWER = Pattern(r"\((?:expired|invalid|revoked|rejected|unknown|old|new|wrong)\)|\[\.\.\.\]", re.IGNORECASE)
+_ANSWER = Pattern(
+    r"\((?:expired|invalid|revoked|rejected|unknown|old|new|wrong)\)|\[\.\.\.\]", re.IGNORECASE
+)
 _SENTENCE = Pattern(
     r"\b(?:is|are|was|were|must|may|should|not|no|required?|be|has|have|expected|received|invalid|incorrect|wrong|too"
     r"|cannot|could|contains?|attempts?|least|missing|denied|rules?|policy|defer|in|for|the|a|an|to|of|at|on|try|left)\b",
@@ -67,7 +73,12 @@ def in_quotes(match: re.Match[str]) -> bool:
         return False
     if strict:
         return not (_is_sentence(value) or (_is_hash(match) and is_short_word(value)))
-    if is_placeholder(value.strip()) or is_path(value) or _PATTERN.search(value) or _is_name_again(match, value):
+    if (
+        is_placeholder(value.strip())
+        or is_path(value)
+        or _PATTERN.search(value)
+        or _is_name_again(match, value)
+    ):
         return False
     if match["weak"] is not None and not is_strong(value):
         return False
@@ -83,7 +94,11 @@ def _is_no_value(value: str) -> bool:
 
 
 def _is_name_again(match: re.Match[str], value: str) -> bool:
-    return value.isidentifier() and value.lower().endswith(match["name"].lower()) and not is_mixed(value)
+    return (
+        value.isidentifier()
+        and value.lower().endswith(match["name"].lower())
+        and not is_mixed(value)
+    )
 
 
 def _is_auth(match: re.Match[str]) -> bool:
@@ -114,7 +129,10 @@ def _of_vocabulary(match: re.Match[str], value: str) -> bool:
         return not is_mixed(value)
     if len(value) < 8 and (match["quoted"] is not None or "=" not in match["head"]):
         return True
-    around = match.string[max(0, match.start() - 40) : match.start()] + match.string[match.end() : match.end() + 80]
+    around = (
+        match.string[max(0, match.start() - 40) : match.start()]
+        + match.string[match.end() : match.end() + 80]
+    )
     return _NEIGHBOUR.search(around) is not None and (value.isalpha() or len(value) < 12)
 
 
@@ -133,7 +151,9 @@ def bare(match: re.Match[str]) -> bool:
         )
     if _BEFORE_MARKER.match(match.string, match.end()):
         return False
-    if (is_placeholder(word) or is_placeholder(value)) and not (strict and word.isdigit() and len(word) > 1):
+    if (is_placeholder(word) or is_placeholder(value)) and not (
+        strict and word.isdigit() and len(word) > 1
+    ):
         return False
     if _is_code(match, word, after) or _of_vocabulary(match, word):
         return False
@@ -148,7 +168,12 @@ def bare(match: re.Match[str]) -> bool:
     if word.isalpha() and ("==" in head or _CLASS.fullmatch(word)):
         return False
     if "provided" in head or "=" in head:
-        return match["key"] is not None or match["name"].isupper() or word.isalpha() or not are_words(word)
+        return (
+            match["key"] is not None
+            or match["name"].isupper()
+            or word.isalpha()
+            or not are_words(word)
+        )
     if word.isalpha():
         return _ends_there(match, after)
     return len(word) >= 8 and not are_words(word)
@@ -156,7 +181,10 @@ def bare(match: re.Match[str]) -> bool:
 
 def _ends_there(match: re.Match[str], after: str) -> bool:
     """Whether a name that is an identifier has a value that is all there is: `api_key: word`, not `secret: word of`."""
-    name, before = match["name"], match.string[max(0, match.start("name") - 1) : match.start("name")]
+    name, before = (
+        match["name"],
+        match.string[max(0, match.start("name") - 1) : match.start("name")],
+    )
     is_identifier = "_" in name or before.isalnum() or before in ("_", "-", "{")
     return is_identifier and re.match(r"\s?(?:[,}\])\"'#\\|│]|[\r\n]|\Z)", after) is not None
 
@@ -173,7 +201,9 @@ def _is_code(match: re.Match[str], word: str, after: str) -> bool:
     if after.startswith(("(", "[")):
         return not (_ANSWER.match(after) or is_scrambled(word))
     is_named_so = (
-        word.lower().endswith(("_key", "apikey", ".key", "accesskey")) if name == "key" else name in word.lower()
+        word.lower().endswith(("_key", "apikey", ".key", "accesskey"))
+        if name == "key"
+        else name in word.lower()
     )
     return is_named_so and all(map(str.isidentifier, word.split("."))) and not is_mixed(word)
 
@@ -191,9 +221,16 @@ def _is_prose_of_password(match: re.Match[str], word: str, after: str) -> bool:
 def line(value: str, is_password: bool) -> bool:
     """Whether a value that is a line of its own is a secret: one word unless it is of a password."""
     count, word = len(value.split()), value.split()[0].rstrip(",.;:!?\"'")
-    if MARK in value or is_placeholder(word) or _SENTENCE.search(value) or count > (4 if is_password else 1):
+    if (
+        MARK in value
+        or is_placeholder(word)
+        or _SENTENCE.search(value)
+        or count > (4 if is_password else 1)
+    ):
         return False
-    if word.isidentifier() and word.lower().endswith(("password", "passwd", "token", "key", "secret")):
+    if word.isidentifier() and word.lower().endswith(
+        ("password", "passwd", "token", "key", "secret")
+    ):
         return False
     if is_path(word) or _TYPED.match(value) or value.startswith(("[", "(", "$", "{", "!")):
         return False
@@ -205,19 +242,34 @@ def line(value: str, is_password: bool) -> bool:
 def on_option(match: re.Match[str]) -> bool:
     """Whether what follows an option is its value, and not the next word of a sentence about it."""
     value = match["quoted"] if match["quoted"] is not None else match["bare"]
-    if is_placeholder(value) or value.lower() in _FLAG_WORDS or _METAVAR.fullmatch(value) or value.startswith("-"):
+    if (
+        is_placeholder(value)
+        or value.lower() in _FLAG_WORDS
+        or _METAVAR.fullmatch(value)
+        or value.startswith("-")
+    ):
         return False
     if match["open"]:
         return is_mixed(value)
-    if match["quoted"] is not None and re.match(r"\\{0,31}[\"']\s?:", match.string[match.end() : match.end() + 36]):
+    if match["quoted"] is not None and re.match(
+        r"\\{0,31}[\"']\s?:", match.string[match.end() : match.end() + 36]
+    ):
         return False  # the name of the next field
     if match["weak"] is not None:
         return is_strong(value)
-    return match["strict"] is not None or not (is_short_word(value) or is_number(value) or is_path(value))
+    return match["strict"] is not None or not (
+        is_short_word(value) or is_number(value) or is_path(value)
+    )
 
 
 def item(value: str, is_password: bool) -> bool:
     """Whether one of the values in a list, a call or a field beside that of the name is a secret."""
-    if is_placeholder(value) or " " in value or "://" in value or is_path(value) or is_number(value):
+    if (
+        is_placeholder(value)
+        or " " in value
+        or "://" in value
+        or is_path(value)
+        or is_number(value)
+    ):
         return False
     return is_strong(value) or (is_password and len(value) >= 8 and not are_words(value))

@@ -13,10 +13,47 @@ def _behind(core: str, *befores: str) -> str:
     return "|".join(f"(?<={before}{line}{core})" for before in befores for line in ("", r"[_\ -]"))
 
 
-_KEY_OF = ("api", "access", "account", "private", "signing", "encryption", "shared", "subscription", "auth", "license")
+_KEY_OF = (
+    "api",
+    "access",
+    "account",
+    "private",
+    "signing",
+    "encryption",
+    "shared",
+    "subscription",
+    "auth",
+    "license",
+)
 _WEAK_KEY_OF = (
-    *("openai", "open_ai", "anthropic", "azure", "gemini", "google", "hf", "wandb", "ngc", "nvidia", "judge", "policy"),
-    *("llm", "jwt", "hmac", "master", "deploy", "ssh", "storage", "fernet", "webhook", "admin", "role", "functions"),
+    *(
+        "openai",
+        "open_ai",
+        "anthropic",
+        "azure",
+        "gemini",
+        "google",
+        "hf",
+        "wandb",
+        "ngc",
+        "nvidia",
+        "judge",
+        "policy",
+    ),
+    *(
+        "llm",
+        "jwt",
+        "hmac",
+        "master",
+        "deploy",
+        "ssh",
+        "storage",
+        "fernet",
+        "webhook",
+        "admin",
+        "role",
+        "functions",
+    ),
     *("sas", "service", "crypt", "aes"),
 )
 PASSWORDS = rf"""(?:pwd|kennwort|密码|(?-i:_PASS(?<=[A-Z]_PASS))

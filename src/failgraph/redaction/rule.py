@@ -20,7 +20,11 @@ class Rule:
     """One kind of secret."""
 
     def __init__(
-        self, needles: frozenset[str], source: str, flags: int, replace: Callable[[re.Match[str]], str]
+        self,
+        needles: frozenset[str],
+        source: str,
+        flags: int,
+        replace: Callable[[re.Match[str]], str],
     ) -> None:
         self.needles = needles
         """In lower case; one of them stands in every text that the rule changes: it need not be tried on others."""
@@ -29,7 +33,9 @@ class Rule:
         self.replace = replace
 
 
-def rule(needles: str, pattern: str, replace: Callable[[re.Match[str]], str], flags: int = re.IGNORECASE) -> Rule:
+def rule(
+    needles: str, pattern: str, replace: Callable[[re.Match[str]], str], flags: int = re.IGNORECASE
+) -> Rule:
     """A rule, with its needles in one text; white space in the pattern means nothing."""
     return Rule(frozenset(needles.split()), pattern, re.VERBOSE | flags, replace)
 
@@ -44,11 +50,17 @@ def whole(kind: str) -> Callable[[re.Match[str]], str]:
     return lambda _: mark(kind)
 
 
-def second(kind: str, is_one: Callable[[str], bool] = lambda _: True) -> Callable[[re.Match[str]], str]:
+def second(
+    kind: str, is_one: Callable[[str], bool] = lambda _: True
+) -> Callable[[re.Match[str]], str]:
     """Keeps the first group and replaces the second, unless that is no secret by its look or by `is_one`."""
 
     def replace(match: re.Match[str]) -> str:
         value = match[2]
-        return match[0] if is_placeholder(value.lstrip("=")) or not is_one(value) else match[1] + mark(kind)
+        return (
+            match[0]
+            if is_placeholder(value.lstrip("=")) or not is_one(value)
+            else match[1] + mark(kind)
+        )
 
     return replace

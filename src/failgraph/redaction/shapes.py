@@ -30,7 +30,11 @@ _KEYS = r"""
 
 def _key(match: re.Match[str]) -> str:
     is_words = match["like_words"] is not None and is_wordy(match[0][4:])
-    return match[0] if is_words or match.string.endswith("sha256=", 0, match.start()) else mark("api_key")
+    return (
+        match[0]
+        if is_words or match.string.endswith("sha256=", 0, match.start())
+        else mark("api_key")
+    )
 
 
 RULES = (
@@ -57,7 +61,8 @@ RULES = (
 _RANDOM = r"[A-Za-z0-9+/_-]{32,}={0,2}"
 _TOKEN = Pattern(_RANDOM)
 _TOKEN_OR_PUBLIC = Pattern(
-    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|" + _RANDOM
+    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|"
+    + _RANDOM
 )
 """Tokens, and what stands in base64 though everybody may know it."""
 _OBJECT_ID = Pattern(
@@ -65,7 +70,17 @@ _OBJECT_ID = Pattern(
     r"|conv|tooluse|vs|ftjob|proj|org|session|sess|cus|ch|modelresponse|ig|mcp|mcpl|ctr|cntr|wrkr|snap|sha\d{3})[-_]"
 )
 """Ids that model services give their objects: people need them to ask for help."""
-_FILES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "Qk0", "AAABAA", "AAAAC3NzaC1", "AAAAB3NzaC1")
+_FILES = (
+    "iVBORw0KGgo",
+    "/9j/",
+    "R0lGOD",
+    "UklGR",
+    "JVBERi0",
+    "Qk0",
+    "AAABAA",
+    "AAAAC3NzaC1",
+    "AAAAB3NzaC1",
+)
 """How images, documents and public keys begin in base64."""
 _HASHES = Pattern(
     r"""(?:base64,|sha(?:256|384|512)[-:=]|\bmd5=
@@ -89,13 +104,22 @@ def without_random_tokens(text: str) -> str:
 
 
 def _dotted(match: re.Match[str]) -> str:
-    return "" if all(len(set(map(_class, part))) == 3 for part in match[0].split(".")[:-1]) else match[0]
+    return (
+        ""
+        if all(len(set(map(_class, part))) == 3 for part in match[0].split(".")[:-1])
+        else match[0]
+    )
 
 
 def _token(match: re.Match[str]) -> str:
     found, start = match[0], match.start()
     before = match.string[max(0, start - 48) : start]
-    if found.startswith("-----BEGIN ") or _OBJECT_ID.match(found) or found.startswith(_FILES) or _HASHES.search(before):
+    if (
+        found.startswith("-----BEGIN ")
+        or _OBJECT_ID.match(found)
+        or found.startswith(_FILES)
+        or _HASHES.search(before)
+    ):
         return found
     if "/" in found and before[-1:] in ("", ".", "/", ":", "~", "@"):
         return _path(found)
@@ -105,8 +129,14 @@ def _token(match: re.Match[str]) -> str:
 def _path(found: str) -> str:
     """A path without its random parts; where the others are no names either, it is base64 and goes as a whole."""
     parts = found.split("/")
-    random = [_is_random(part) and parts[max(0, at - 1)] not in ("d", "drive") for at, part in enumerate(parts)]
-    if any(not is_random and not _NAME.fullmatch(part) for part, is_random in zip(parts, random)) and any(random):  # noqa: B905 - 3.10
+    random = [
+        _is_random(part) and parts[max(0, at - 1)] not in ("d", "drive")
+        for at, part in enumerate(parts)
+    ]
+    if any(
+        not is_random and not _NAME.fullmatch(part)
+        for part, is_random in zip(parts, random)  # noqa: B905 - 3.10
+    ) and any(random):
         return mark("token")
     return "/".join(mark("token") if is_random else part for part, is_random in zip(parts, random))  # noqa: B905 - 3.10
 
@@ -130,4 +160,12 @@ def _looks_random(run: str) -> bool:
 
 
 def _class(char: str) -> str:
-    return "digit" if char.isdigit() else "upper" if char.isupper() else "lower" if char.islower() else "other"
+    return (
+        "digit"
+        if char.isdigit()
+        else "upper"
+        if char.isupper()
+        else "lower"
+        if char.islower()
+        else "other"
+    )

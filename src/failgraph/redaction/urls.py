@@ -60,5 +60,9 @@ RULES = (
             |[a-z]{0,3}sig|signature|(?:[a-z]{1,12}[_-])?key|auth|jwt|code|appid)=)([^&\s"'`<>\\\#]{8,})""",
         second("signature", _is_value),
     ),
-    rule("session", r"""([?&]session(?:_?id)?=)([^&\s"'`<>\\\#]{12,})""", second("signature", is_mixed)),
+    rule(
+        "session",
+        r"""([?&]session(?:_?id)?=)([^&\s"'`<>\\\#]{12,})""",
+        second("signature", is_mixed),
+    ),
 )

@@ -112,7 +112,10 @@ def is_strong(value: str) -> bool:
 def is_scrambled(value: str) -> bool:
     """Whether `value` is a secret in the middle of a sentence: its letters and digits take turns as in no word."""
     parts = _BETWEEN.split(value[:512])
-    return any(len(part) >= 8 and (len(_TURNS.findall(part)) >= 3 or _changes_often(part)) for part in parts)
+    return any(
+        len(part) >= 8 and (len(_TURNS.findall(part)) >= 3 or _changes_often(part))
+        for part in parts
+    )
 
 
 def _changes_often(part: str) -> bool:

@@ -112,7 +112,13 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         reply=values.get(REPLY, "peers"),
         peers=peers(values.get(PEERS, ""), problems),
         peer_token=values.get(PEER_TOKEN) or None,
-        header_bytes=number(HEADER_BYTES, values.get(HEADER_BYTES, ""), Settings.header_bytes, (256, 65536), problems),
+        header_bytes=number(
+            HEADER_BYTES,
+            values.get(HEADER_BYTES, ""),
+            Settings.header_bytes,
+            (256, 65536),
+            problems,
+        ),
         redact=values.get(REDACT) != "false",
         redact_patterns=own_patterns,
         redact_with=redact_with,
@@ -133,7 +139,9 @@ def from_env(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
         grafana_url=base_url(GRAFANA_URL, values.get(GRAFANA_URL, ""), None, problems),
     )
     if settings.peer_token is not None and not _TOKEN.fullmatch(settings.peer_token):
-        problems.append(f"{PEER_TOKEN} is no token that a header can carry: 1 to 4096 visible ASCII characters")
+        problems.append(
+            f"{PEER_TOKEN} is no token that a header can carry: 1 to 4096 visible ASCII characters"
+        )
         # Nobody is told and nobody is asked, rather than everybody.
         settings = replace(settings, peer_token=None, reply="never", peers=("",))
     return settings, problems
@@ -158,7 +166,9 @@ def configure(options: Mapping[str, object]) -> None:
     What the environment says is what whoever starts the process says last.
     """
     _options.clear()
-    _options.update((PREFIX + str(name).upper(), _as_text(value)) for name, value in options.items())
+    _options.update(
+        (PREFIX + str(name).upper(), _as_text(value)) for name, value in options.items()
+    )
     current.cache_clear()
 
 
@@ -176,7 +186,11 @@ def current() -> Settings:
     if problems:
         warn_once("settings", "failgraph: %s; the default is used", "; ".join(problems))
     if settings.redact_fault is not None:
-        warn_once("redact", "failgraph: %s; until it is mended every text is hidden", settings.redact_fault)
+        warn_once(
+            "redact",
+            "failgraph: %s; until it is mended every text is hidden",
+            settings.redact_fault,
+        )
     return settings
 
 

@@ -33,18 +33,27 @@ def peers(value: str, problems: list[str]) -> tuple[str, ...]:
     found = []
     for pattern in filter(None, (part.strip().lower() for part in value.split(","))):
         try:
-            found.append(str(ipaddress.ip_network(pattern, strict=False)) if "/" in pattern else pattern)
+            found.append(
+                str(ipaddress.ip_network(pattern, strict=False)) if "/" in pattern else pattern
+            )
         except ValueError:
             problems.append(f"{PEERS}: {said(pattern)} is no network")
     return tuple(found)
 
 
-def number(name: str, value: str, default: int, bounds: tuple[int, int], problems: list[str]) -> int:
+def number(
+    name: str, value: str, default: int, bounds: tuple[int, int], problems: list[str]
+) -> int:
     """A whole number in its bounds, both of which it may be."""
     if not value:
         return default
     lowest, highest = bounds
-    if value.isascii() and value.isdigit() and len(value) <= len(str(highest)) and lowest <= int(value) <= highest:
+    if (
+        value.isascii()
+        and value.isdigit()
+        and len(value) <= len(str(highest))
+        and lowest <= int(value) <= highest
+    ):
         return int(value)
     problems.append(f"{name}={said(value)} is no number from {lowest} to {highest}")
     return default
@@ -90,7 +99,9 @@ def base_url(name: str, value: str, default: Default, problems: list[str]) -> st
     if not usable:
         problems.append(f"{name} is no address such as http://localhost:16686")
     elif "@" in url.netloc:
-        problems.append(f"{name} holds a user name or password; give them as a header, where the server asks for one")
+        problems.append(
+            f"{name} holds a user name or password; give them as a header, where the server asks for one"
+        )
     elif url.query or url.fragment:
         problems.append(f"{name} has a query; give the address of the server alone")
     else:
@@ -110,5 +121,7 @@ def headers(name: str, value: str, problems: list[str]) -> tuple[tuple[str, str]
         if equals and _HEADER_NAME.fullmatch(key) and _HEADER_VALUE.fullmatch(text):
             found.append((key.lower(), text))
         else:
-            problems.append(f"{name}: header {number} is not of the form name=value, percent-encoded")
+            problems.append(
+                f"{name}: header {number} is not of the form name=value, percent-encoded"
+            )
     return tuple(found)

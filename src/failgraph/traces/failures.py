@@ -32,7 +32,9 @@ class FailureRecord:
         """`span`, `failure_span`, `journal` where only a journal has it, `row` where it is of a row that Gym saved."""
         if self.span.is_of_journal:
             return "journal"
-        return "row" if self.span.is_row else "failure_span" if self.span.is_failure_span else "span"
+        return (
+            "row" if self.span.is_row else "failure_span" if self.span.is_failure_span else "span"
+        )
 
     @property
     def span_id(self) -> str | None:
@@ -48,7 +50,9 @@ def failures_of(spans: dict[str, SpanRecord], losses: list[Loss]) -> dict[str, F
     """
     events: dict[str, list[tuple[int, Decoded]]] = {}
     for key, span in spans.items():
-        events[key] = [(event.time_unix_nano, decode_event(event.attributes)) for event in span.events]
+        events[key] = [
+            (event.time_unix_nano, decode_event(event.attributes)) for event in span.events
+        ]
         spans[key] = span.lightened()
     chosen: dict[str, FailureRecord] = {}
     unreadable: list[str | None] = []
@@ -62,17 +66,35 @@ def failures_of(spans: dict[str, SpanRecord], losses: list[Loss]) -> dict[str, F
                 unreadable.append(decoded.event_id)
                 continue
             rival = chosen.get(decoded.event_id)
-            if span.is_of_journal and rival is not None and (decoded.remote or not rival.decoded.remote):
+            if (
+                span.is_of_journal
+                and rival is not None
+                and (decoded.remote or not rival.decoded.remote)
+            ):
                 chosen[decoded.event_id] = _mended(rival, decoded)
                 continue
             if rival is not None and not rival.decoded.remote and not decoded.remote:
-                losses.append(Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}"))
+                losses.append(
+                    Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}")
+                )
             if rival is None or better(decoded, rival.decoded):
                 chosen[decoded.event_id] = FailureRecord(
-                    decoded.event, span, parent or span, 0 if span.is_row else time_unix_nano, decoded
+                    decoded.event,
+                    span,
+                    parent or span,
+                    0 if span.is_row else time_unix_nano,
+                    decoded,
                 )
-    losses.extend(Loss("event_missing", f"{key or 'one'} cannot be read") for key in unreadable if key not in chosen)
-    untimed = (key for key, failure in chosen.items() if not failure.time_unix_nano and not failure.span.is_row)
+    losses.extend(
+        Loss("event_missing", f"{key or 'one'} cannot be read")
+        for key in unreadable
+        if key not in chosen
+    )
+    untimed = (
+        key
+        for key, failure in chosen.items()
+        if not failure.time_unix_nano and not failure.span.is_row
+    )
     losses.extend(Loss("attribute_missing", f"time of {key}") for key in untimed)
     return chosen
 
@@ -104,7 +126,12 @@ def with_causes(
     for failure in failures.values():
         cause_id = failure.event.cause_id
         most = len(failures) + _MAX_ELSEWHERE
-        while cause_id is not None and cause_id not in found and cause_id in everywhere and len(found) < most:
+        while (
+            cause_id is not None
+            and cause_id not in found
+            and cause_id in everywhere
+            and len(found) < most
+        ):
             found[cause_id] = everywhere[cause_id]
             cause_id = everywhere[cause_id].event.cause_id
     return found

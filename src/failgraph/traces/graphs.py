@@ -47,7 +47,11 @@ class Trace:
 
     def offset(self, time_unix_nano: int) -> int | None:
         """From the trace's start, in ns; None where either is unknown."""
-        return time_unix_nano - self.start_unix_nano if time_unix_nano and self.start_unix_nano else None
+        return (
+            time_unix_nano - self.start_unix_nano
+            if time_unix_nano and self.start_unix_nano
+            else None
+        )
 
 
 def traces_of(
@@ -70,16 +74,22 @@ def traces_of(
             if key not in everywhere or better(failure.decoded, everywhere[key].decoded):
                 everywhere[key] = failure
     traces = [
-        _trace(trace_id, by_id, found[trace_id], everywhere, losses[trace_id]) for trace_id, by_id in spans.items()
+        _trace(trace_id, by_id, found[trace_id], everywhere, losses[trace_id])
+        for trace_id, by_id in spans.items()
     ]
     # Those of saved rows have no start, and stay in the order of the file.
-    return sorted(traces, key=lambda trace: (trace.start_unix_nano, trace.trace_id if trace.start_unix_nano else ""))
+    return sorted(
+        traces,
+        key=lambda trace: (trace.start_unix_nano, trace.trace_id if trace.start_unix_nano else ""),
+    )
 
 
 def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
     for span in spans.values():
         if span.parent_span_id is not None and span.parent_span_id not in spans:
-            yield Loss("span_missing", f"{span.parent_span_id}, the parent of {span.name} {span.span_id}")
+            yield Loss(
+                "span_missing", f"{span.parent_span_id}, the parent of {span.name} {span.span_id}"
+            )
         if span.dropped:
             yield Loss("dropped_events", f"{span.dropped} of {span.name} {span.span_id}")
         if span.is_row:
@@ -101,23 +111,33 @@ def _trace(
     losses: list[Loss],
 ) -> Trace:
     hops = hops_of(spans)
-    written = dict.fromkeys(key for hop in hops.all.values() for key in report_ids_of(hop.span.attributes))
+    written = dict.fromkeys(
+        key for hop in hops.all.values() for key in report_ids_of(hop.span.attributes)
+    )
     # Of a peer's copy here and the original in another trace it is the original; else what this trace holds.
     named = {key: everywhere[key] for key in (*written, *own) if key in everywhere}
-    named.update((key, failure) for key, failure in own.items() if not better(everywhere[key].decoded, failure.decoded))
+    named.update(
+        (key, failure)
+        for key, failure in own.items()
+        if not better(everywhere[key].decoded, failure.decoded)
+    )
     failures = dict(sorted(with_causes(named, everywhere).items(), key=by_time))
     losses.extend(loss for failure in failures.values() for loss in failure.decoded.losses)
     root = _root(spans)
     failure_id = read_text(root.attributes, semconv.REPORT_ID) if root is not None else None
     events = {key: failure.event for key, failure in failures.items()}
-    report, found = assemble(events, failure_id, written, omitted=any(loss.kind in _OMITTING for loss in losses))
+    report, found = assemble(
+        events, failure_id, written, omitted=any(loss.kind in _OMITTING for loss in losses)
+    )
     losses.extend(found)
     for hop in hops.all.values():
         hop.report = report_of(hop.span, events)
         losses.extend(unreadable_report(hop.span))
     place(own, hops, losses)
     causes = {key: event.cause_id for key, event in report.events.items()}
-    start = min((span.start_unix_nano for span in spans.values() if span.start_unix_nano), default=0)
+    start = min(
+        (span.start_unix_nano for span in spans.values() if span.start_unix_nano), default=0
+    )
     end = max((span.end_unix_nano for span in spans.values() if not span.is_of_journal), default=0)
     return Trace(
         trace_id=trace_id,
@@ -125,7 +145,9 @@ def _trace(
         service=(root or min(spans.values(), key=_by_start)).service,
         rollout_ids=_rollouts(root, spans),
         start_unix_nano=start,
-        duration_nano=end - start if 0 < start <= end and not all(span.is_row for span in spans.values()) else None,
+        duration_nano=end - start
+        if 0 < start <= end and not all(span.is_row for span in spans.values())
+        else None,
         report=report,
         failures=failures,
         hops=tuple(shown(hops)),
@@ -171,12 +193,17 @@ def _recovered(
 
 
 def _rollouts(root: SpanRecord | None, spans: Mapping[str, SpanRecord]) -> tuple[str, ...]:
-    found = (span.attributes.get(semconv.ROLLOUT_ID) for span in (*([root] if root else []), *spans.values()))
+    found = (
+        span.attributes.get(semconv.ROLLOUT_ID)
+        for span in (*([root] if root else []), *spans.values())
+    )
     return tuple(dict.fromkeys(rollout for rollout in found if isinstance(rollout, str)))
 
 
 def _root(spans: Mapping[str, SpanRecord]) -> SpanRecord | None:
-    roots = [span for span in spans.values() if span.parent_span_id is None and not span.is_failure_span]
+    roots = [
+        span for span in spans.values() if span.parent_span_id is None and not span.is_failure_span
+    ]
     return min(roots, key=_by_start, default=None)
 
 

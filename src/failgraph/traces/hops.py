@@ -60,19 +60,30 @@ def hops_of(spans: Mapping[str, SpanRecord]) -> Hops:
     nearest = _nearest(spans, hops)
     for hop in hops.values():
         hop.parent = nearest.get(hop.span.parent_span_id or "")
-    above = {span_id: hop.parent.span.span_id if hop.parent is not None else None for span_id, hop in hops.items()}
+    above = {
+        span_id: hop.parent.span.span_id if hop.parent is not None else None
+        for span_id, hop in hops.items()
+    }
     for span_id in cause_graph.closing_edges(above):
         hops[span_id].parent = None
     return Hops(hops, nearest)
 
 
-def _nearest(spans: Mapping[str, SpanRecord], hops: Mapping[str, HopRecord]) -> dict[str, HopRecord | None]:
+def _nearest(
+    spans: Mapping[str, SpanRecord], hops: Mapping[str, HopRecord]
+) -> dict[str, HopRecord | None]:
     """The hop that each span belongs to; None for one in a ring of parents without a hop. Linear in the spans."""
     nearest: dict[str, HopRecord | None] = {}
     for first in spans:
         path: dict[str, None] = {}
         here: str | None = first
-        while here is not None and here in spans and here not in nearest and here not in hops and here not in path:
+        while (
+            here is not None
+            and here in spans
+            and here not in nearest
+            and here not in hops
+            and here not in path
+        ):
             path[here] = None
             here = spans[here].parent_span_id
         found = hops.get(here or "") or nearest.get(here or "")
@@ -95,7 +106,12 @@ def report_of(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureRe
         return None
     ids = report_ids_of(span.attributes)
     own_id = read_text(span.attributes, semconv.REPORT_ID)
-    return assemble({key: events[key] for key in ids if key in events}, own_id, ids, says_omitted(span.attributes))[0]
+    return assemble(
+        {key: events[key] for key in ids if key in events},
+        own_id,
+        ids,
+        says_omitted(span.attributes),
+    )[0]
 
 
 def place(failures: Mapping[str, FailureRecord], hops: Hops, losses: list[Loss]) -> None:
@@ -110,9 +126,13 @@ def place(failures: Mapping[str, FailureRecord], hops: Hops, losses: list[Loss])
             cut = cut or says_omitted(hop.span.attributes)
             if hop.report is None or key not in hop.report.events:
                 left -= 1
-                hop.unreported[key] = "late" if failure.decoded.late else "cut" if cut else "no_reply"
+                hop.unreported[key] = (
+                    "late" if failure.decoded.late else "cut" if cut else "no_reply"
+                )
     if left <= 0:
-        losses.append(Loss("partial_trace", f"more than {_MAX_UNREPORTED} unreported failures over all hops"))
+        losses.append(
+            Loss("partial_trace", f"more than {_MAX_UNREPORTED} unreported failures over all hops")
+        )
 
 
 def unreadable_report(span: SpanRecord) -> Iterator[Loss]:
@@ -124,11 +144,17 @@ def unreadable_report(span: SpanRecord) -> Iterator[Loss]:
         yield Loss("attribute_missing", f"{semconv.REPORT_IDS} of {span.name} {span.span_id}")
     if semconv.REPORT_ID in attributes and read_text(attributes, semconv.REPORT_ID) is None:
         yield Loss("attribute_missing", f"{semconv.REPORT_ID} of {span.name} {span.span_id}")
-    if semconv.REPORT_SCHEMA_VERSION not in attributes and any(key.startswith(_REPORT) for key in attributes):
-        yield Loss("attribute_missing", f"{semconv.REPORT_SCHEMA_VERSION} of {span.name} {span.span_id}")
+    if semconv.REPORT_SCHEMA_VERSION not in attributes and any(
+        key.startswith(_REPORT) for key in attributes
+    ):
+        yield Loss(
+            "attribute_missing", f"{semconv.REPORT_SCHEMA_VERSION} of {span.name} {span.span_id}"
+        )
 
 
 def shown(hops: Hops) -> list[HopRecord]:
     """The hops with a report or with failures below (which it reports, or has as unreported), by start."""
-    found = [hop for hop in hops.all.values() if hop.report is not None or hop.failures or hop.unreported]
+    found = [
+        hop for hop in hops.all.values() if hop.report is not None or hop.failures or hop.unreported
+    ]
     return sorted(found, key=lambda hop: (hop.span.start_unix_nano, hop.span.span_id))

@@ -48,7 +48,11 @@ class SpanRecord:
     @property
     def tells_of_failures(self) -> bool:
         """Whether it holds a failure event or a hop's report, or was made to hold one."""
-        return bool(self.events) or self.is_failure_span or semconv.REPORT_SCHEMA_VERSION in self.attributes
+        return (
+            bool(self.events)
+            or self.is_failure_span
+            or semconv.REPORT_SCHEMA_VERSION in self.attributes
+        )
 
     @property
     def is_failure_span(self) -> bool:
@@ -73,14 +77,21 @@ class SpanRecord:
     @property
     def duration_nano(self) -> int | None:
         """How long it took; None where it has not ended, or its times say nothing."""
-        timed = 0 < self.start_unix_nano <= self.end_unix_nano and not self.is_row and not self.is_of_journal
+        timed = (
+            0 < self.start_unix_nano <= self.end_unix_nano
+            and not self.is_row
+            and not self.is_of_journal
+        )
         return self.end_unix_nano - self.start_unix_nano if timed else None
 
     def lightened(self) -> SpanRecord:
         """The same without the events that say no more than the failures made of them."""
         if not self.events:
             return self
-        return replace(self, events=tuple(each for each in self.events if semconv.CAUSE_TRACE_ID in each.attributes))
+        return replace(
+            self,
+            events=tuple(each for each in self.events if semconv.CAUSE_TRACE_ID in each.attributes),
+        )
 
     def is_of_process(self, other: SpanRecord) -> bool:
         """Whether both are of one process, as far as can be told: a journal does not know all of a resource."""
@@ -92,8 +103,13 @@ class SpanRecord:
         """One span of two copies: all events and attributes of both, where they differ the ended one's."""
         if self.is_stand_in or other.is_stand_in:
             return other if self.is_stand_in else self
-        first, second = (self, other) if self.end_unix_nano or not other.end_unix_nano else (other, self)
-        events = {(event.time_unix_nano, repr(event.attributes)): event for event in (*first.events, *second.events)}
+        first, second = (
+            (self, other) if self.end_unix_nano or not other.end_unix_nano else (other, self)
+        )
+        events = {
+            (event.time_unix_nano, repr(event.attributes)): event
+            for event in (*first.events, *second.events)
+        }
         return replace(
             first,
             start_unix_nano=first.start_unix_nano or second.start_unix_nano,

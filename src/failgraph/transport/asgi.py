@@ -49,7 +49,9 @@ def _leave_the_one_before(scope: Scope) -> None:
     """
     hop = current_hop.get()
     around = () if hop is None else (hop, *hop.around())
-    before = next((each for each in around if isinstance(each, Request) and each.is_before(scope)), None)
+    before = next(
+        (each for each in around if isinstance(each, Request) and each.is_before(scope)), None
+    )
     if before is None:
         return
     current_hop.set(None)
@@ -80,7 +82,9 @@ class _Served:
         self._scope[KEY] = self._request
         current_hop.set(self._request)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         self._scope.pop(KEY, None)
         with guard("request end"):
             self._request.close(error)
@@ -90,7 +94,11 @@ class _Served:
 
 def is_to_be_served(scope: Scope) -> bool:
     """Whether a call is a request of its own: no lifespan, and not inside another application's call."""
-    return scope["type"] in ("http", "websocket") and KEY not in scope and current().enabled is not False
+    return (
+        scope["type"] in ("http", "websocket")
+        and KEY not in scope
+        and current().enabled is not False
+    )
 
 
 def is_lifespan(scope: Scope) -> bool:
@@ -126,7 +134,9 @@ class Observer:
     others walk the stack by it.
     """
 
-    def __init__(self, app: App, *, inner: bool = False, last: bool = False, ends: bool = False) -> None:
+    def __init__(
+        self, app: App, *, inner: bool = False, last: bool = False, ends: bool = False
+    ) -> None:
         self.app = app
         self._inner = inner
         self._last = last
@@ -149,7 +159,9 @@ class Observer:
                     request.saw(handled)
             await send(message)
 
-        with _Observed(request, ends=self._ends, last=self._last, websocket=scope["type"] == "websocket"):
+        with _Observed(
+            request, ends=self._ends, last=self._last, websocket=scope["type"] == "websocket"
+        ):
             await self.app(scope, receive, look_and_send)
 
 
@@ -164,7 +176,9 @@ class _Observed:
             self._request.see(trace.get_current_span())
             self._request.begins_anew(sys.exc_info()[1])
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         with guard("observing"):
             self._request.saw(error)
             # Of an exception a reply is made further out, but of no cancellation; a websocket gets none anyway.

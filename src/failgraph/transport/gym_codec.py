@@ -51,6 +51,10 @@ def _encoded(report: FailureReport) -> str | None:
         codec, theirs = _codec(), sys.modules[_RECORDS].FailureReport.model_validate(fields)
         value = codec.encode(theirs)
         same = FailureReport.model_validate(fields_of(codec.decode(value))) == report
-        return value if same and isinstance(value, str) and value.isascii() and value.isprintable() else None
+        return (
+            value
+            if same and isinstance(value, str) and value.isascii() and value.isprintable()
+            else None
+        )
     except Exception:  # noqa: BLE001 - another version of Gym's may raise anything
         return None

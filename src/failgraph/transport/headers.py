@@ -73,17 +73,25 @@ def encode(report: FailureReport, places: Mapping[str, Place], most: int) -> Tol
 
 def _order(report: FailureReport) -> Sequence[str]:
     """The ids by how much they matter: the own chain from the own failure down, then the newest."""
-    chain = cause_graph.chain({key: event.cause_id for key, event in report.events.items()}, report.failure_id)
+    chain = cause_graph.chain(
+        {key: event.cause_id for key, event in report.events.items()}, report.failure_id
+    )
     own = set(chain)
     return [*chain, *(key for key in reversed(report.events) if key not in own)][:_MAX_EVENTS]
 
 
 def _fitting(
-    report: FailureReport, kept: Sequence[str], limit: int | None, places: Mapping[str, Place], most: int
+    report: FailureReport,
+    kept: Sequence[str],
+    limit: int | None,
+    places: Mapping[str, Place],
+    most: int,
 ) -> Told | None:
     """The report with the events `kept` and texts of at most `limit` characters, as it fits; None where it does not."""
     wanted = set(kept)
-    events = {key: _shortened(event, limit) for key, event in report.events.items() if key in wanted}
+    events = {
+        key: _shortened(event, limit) for key, event in report.events.items() if key in wanted
+    }
     told = FailureReport.model_construct(
         events=closed(events),
         failure_id=report.failure_id if report.failure_id in events else None,
@@ -103,7 +111,9 @@ def _fitting(
 
 def size(told: Told) -> int:
     """Bytes of reply head that it takes."""
-    return _line(REPORT, told.report_value) + (_line(SPANS, told.spans_value) if told.spans_value else 0)
+    return _line(REPORT, told.report_value) + (
+        _line(SPANS, told.spans_value) if told.spans_value else 0
+    )
 
 
 def _line(name: str, value: str) -> int:
@@ -118,7 +128,9 @@ def _shortened(event: FailureEvent, limit: int | None) -> FailureEvent:
     if limit is not None and len(event.failure_reason) > limit:
         changes["failure_reason"] = truncate_redacted(event.failure_reason, limit)
     if limit is not None and foreign is not None and len(foreign.message) > limit:
-        changes["foreign_error"] = foreign.model_copy(update={"message": truncate_redacted(foreign.message, limit)})
+        changes["foreign_error"] = foreign.model_copy(
+            update={"message": truncate_redacted(foreign.message, limit)}
+        )
     if isinstance(details, SandboxFailureDetails):
         inner: dict[str, object] = {}
         reason, code = details.provider_status_reason, details.exit_code
@@ -135,7 +147,9 @@ def encode_spans(places: Mapping[str, Place]) -> str:
     """Where failures were recorded, by trace."""
     traces: dict[int, list[str]] = {}
     for event_id, place in places.items():
-        traces.setdefault(place.trace_id, []).append(f"{quote(event_id, safe=':')}={place.span_id:016x}")
+        traces.setdefault(place.trace_id, []).append(
+            f"{quote(event_id, safe=':')}={place.span_id:016x}"
+        )
     return "|".join(f"{trace_id:032x};{','.join(entries)}" for trace_id, entries in traces.items())
 
 
@@ -155,9 +169,13 @@ def _valid(text: bytes) -> FailureReport | None:
     except ValueError:
         return None
     events = report.events
-    if len(events) > _MAX_EVENTS or any(event.details or len(key) > ID_LENGTH for key, event in events.items()):
+    if len(events) > _MAX_EVENTS or any(
+        event.details or len(key) > ID_LENGTH for key, event in events.items()
+    ):
         return None  # Details are validated leniently.
-    return report.model_copy(update={"events": {key: redact_event(event) for key, event in events.items()}})
+    return report.model_copy(
+        update={"events": {key: redact_event(event) for key, event in events.items()}}
+    )
 
 
 def _mended(text: bytes) -> FailureReport | None:
@@ -220,5 +238,8 @@ def decode_spans(value: str) -> dict[str, Place]:
         for entry in entries.split(",")[:_MAX_EVENTS]:
             match = _PLACE.fullmatch(entry.strip())
             if match is not None and int(match[2], 16) and len(found) < _MAX_EVENTS:
-                found.setdefault(_id(unquote(match[1], errors="replace")), Place(int(trace_id, 16), int(match[2], 16)))
+                found.setdefault(
+                    _id(unquote(match[1], errors="replace")),
+                    Place(int(trace_id, 16), int(match[2], 16)),
+                )
     return found

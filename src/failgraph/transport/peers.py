@@ -12,7 +12,14 @@ from typing import Final
 from failgraph.settings import current
 from failgraph.transport.headers import ACCEPT
 
-_FORWARDING: Final = (b"x-forwarded-", b"forwarded", b"x-real-ip", b"via", b"true-client-ip", b"cf-connecting-ip")
+_FORWARDING: Final = (
+    b"x-forwarded-",
+    b"forwarded",
+    b"x-real-ip",
+    b"via",
+    b"true-client-ip",
+    b"cf-connecting-ip",
+)
 """How headers begin that a proxy adds: whoever connects is not who asks."""
 _SUFFIXES: Final = (".internal", ".local", ".svc")
 _ASK: Final = "1"
@@ -43,7 +50,9 @@ def is_peer(host: str) -> bool:
     if address is not None:
         return address.is_loopback or address.is_private
     # A last label that is a number makes an address of it, which other parsers read and this one does not.
-    is_name = _NAME.fullmatch(name) is not None and _NUMBER.fullmatch(name.rpartition(".")[2]) is None
+    is_name = (
+        _NAME.fullmatch(name) is not None and _NUMBER.fullmatch(name.rpartition(".")[2]) is None
+    )
     return is_name and ("." not in name or name.endswith(_SUFFIXES))
 
 

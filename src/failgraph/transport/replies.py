@@ -28,7 +28,9 @@ def take(host: str, value_of: Callable[[str], str | None]) -> FailureReport | No
         if report is None:
             count("report_unreadable")
             return None
-        recorder().record_reply(report, contexts(headers.decode_spans(value_of(headers.SPANS) or "")))
+        recorder().record_reply(
+            report, contexts(headers.decode_spans(value_of(headers.SPANS) or ""))
+        )
         return report
     return None
 

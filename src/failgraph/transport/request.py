@@ -61,7 +61,9 @@ class Request(Hop):
         """
         if getattr(span, "kind", None) is not SpanKind.SERVER or span is self.span or self.reported:
             return
-        if self.span is not None and getattr(span, "parent", None) != getattr(self.span, "parent", None):
+        if self.span is not None and getattr(span, "parent", None) != getattr(
+            self.span, "parent", None
+        ):
             return
         if all(hop.span is not span for hop in self.around()):
             self.adopt(span)
@@ -100,7 +102,9 @@ class Request(Hop):
         if recorder().crowded:
             recorder().drain()
         if len(self._births) >= _MAX_BIRTHS:
-            self._births = [birth for birth in self._births if birth() is not None][-_MAX_BIRTHS + 1 :]
+            self._births = [birth for birth in self._births if birth() is not None][
+                -_MAX_BIRTHS + 1 :
+            ]
         self._births.append(weakref.ref(error))
 
     def let_go(self, error: NgFailureEvent) -> None:
@@ -118,7 +122,9 @@ class Request(Hop):
         if not self.reported:
             self._error = None
 
-    def close(self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False) -> None:
+    def close(
+        self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False
+    ) -> None:
         """Record what is left; without a reply, this is when the report is written."""
         with guard("request end"):
             self._settle()
@@ -135,7 +141,11 @@ class Request(Hop):
         births, self._births = self._births, []
         for birth in births:
             error = birth()
-            if error is not None and remembered(error).birth is not None and not remembered(error).written:
+            if (
+                error is not None
+                and remembered(error).birth is not None
+                and not remembered(error).written
+            ):
                 recorder().record_escaping(error, self, self.span)
         recorder().drain()
 
@@ -170,9 +180,14 @@ class Request(Hop):
     def _without_relayed(self, message: Message) -> Message:
         """The message without a report that a relay copied from the reply of a peer, which we had asked for."""
         head = list(message.get("headers", ()))
-        if not self._relayed or not any(value.decode("latin-1") in self._relayed for _, value in head):
+        if not self._relayed or not any(
+            value.decode("latin-1") in self._relayed for _, value in head
+        ):
             return message
-        return {**message, "headers": [(name, value) for name, value in head if name.lower() not in _OURS]}
+        return {
+            **message,
+            "headers": [(name, value) for name, value in head if name.lower() not in _OURS],
+        }
 
     def _left(self, head: Fields) -> int:
         """Bytes of reply head that a report may take beside what the reply says itself; what is told already counts."""
@@ -188,7 +203,9 @@ class Request(Hop):
             return
         if self._is_told():
             report = self.log.report()
-            self._told = gym_codec.adopted(headers.encode(report, self._places(report.events), self._left(head)))
+            self._told = gym_codec.adopted(
+                headers.encode(report, self._places(report.events), self._left(head))
+            )
             if self._told is None:
                 count("header_left_out")
         if self.span is not None and self.span.is_recording():
@@ -196,18 +213,26 @@ class Request(Hop):
 
     def _take_over(self, head: Fields) -> Fields:
         """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
-        values = {name.lower(): value.decode("latin-1") for name, value in head if name.lower() in _OURS}
+        values = {
+            name.lower(): value.decode("latin-1") for name, value in head if name.lower() in _OURS
+        }
         carried = values.get(headers.REPORT.encode())
         report = gym_codec.decode(carried) if carried is not None and self._is_told() else None
         if report is None:
             return head
-        recorder().record_reply(report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), ""))))
+        recorder().record_reply(
+            report, contexts(headers.decode_spans(values.get(headers.SPANS.encode(), "")))
+        )
         return [(name, value) for name, value in head if name.lower() not in _OURS]
 
     def _places(self, ids: Any) -> dict[str, Place]:
         trace_id = self.trace_id or 0
         found = {event_id: recorder().index.place_of(event_id, trace_id) for event_id in ids}
-        return {key: Place(place.trace_id, place.span_id) for key, place in found.items() if place is not None}
+        return {
+            key: Place(place.trace_id, place.span_id)
+            for key, place in found.items()
+            if place is not None
+        }
 
 
 _UNKNOWN: Final[Fields] = [(b"", bytes(_ROOM + 1024))]
@@ -220,7 +245,10 @@ _CARRIED: Final[Fields] = [(b"vary", headers.ACCEPT.encode()), (b"cache-control"
 def contexts(places: dict[str, Place]) -> dict[str, SpanContext]:
     """Spans of other processes as span contexts."""
     sampled = TraceFlags(TraceFlags.SAMPLED)
-    return {key: SpanContext(place.trace_id, place.span_id, True, sampled) for key, place in places.items()}
+    return {
+        key: SpanContext(place.trace_id, place.span_id, True, sampled)
+        for key, place in places.items()
+    }
 
 
 def _task() -> object:

@@ -50,7 +50,11 @@ def _head(trace: Trace) -> dict[str, Any]:
         "rollout_id": trace.rollout_ids[0] if trace.rollout_ids else None,
         "root_cause": None
         if root is None
-        else {"event_id": root.event_id, "kind": root.failure_kind, "boundary": root.boundary.value},
+        else {
+            "event_id": root.event_id,
+            "kind": root.failure_kind,
+            "boundary": root.boundary.value,
+        },
         "failure_id": trace.report.failure_id,
         "count": len(trace.report.events),
         "recovered": None if trace.recovered is None else len(trace.recovered),

@@ -16,7 +16,11 @@ def jaeger_page(base_url: str, trace_id: str, span_id: str | None = None) -> str
 
 def grafana_page(base_url: str, trace_id: str) -> str:
     """In Grafana's Explore, from the data source `tempo`."""
-    query = {"refId": "A", "datasource": {"type": "tempo", "uid": GRAFANA_SOURCE}, "queryType": "traceql"}
+    query = {
+        "refId": "A",
+        "datasource": {"type": "tempo", "uid": GRAFANA_SOURCE},
+        "queryType": "traceql",
+    }
     pane = {"datasource": GRAFANA_SOURCE, "queries": [{**query, "query": trace_id}]}
     panes = json.dumps({"trace": pane}, separators=(",", ":"))
     return f"{base_url}/explore?{urlencode({'schemaVersion': 1, 'panes': panes})}"

@@ -67,7 +67,10 @@ def list_line(trace: Trace) -> Line:
     start = datetime.fromtimestamp(trace.start_unix_nano // 1_000_000_000, tz=timezone.utc)
     line = [
         Part(trace.trace_id, "name"),
-        Part(f"  {start:%Y-%m-%dT%H:%M:%SZ}" if trace.start_unix_nano else "  " + "?".ljust(20), "quiet"),
+        Part(
+            f"  {start:%Y-%m-%dT%H:%M:%SZ}" if trace.start_unix_nano else "  " + "?".ljust(20),
+            "quiet",
+        ),
         Part(f"  {duration(trace.duration_nano):>10}"),
         Part(f"  {display(trace.service, 40)}  {_outcome(trace):<25}"),
     ]
@@ -88,13 +91,19 @@ def picture(trace: Trace) -> Picture:
         title.insert(0, f"rollout {sanitize(trace.rollout_ids[0], 80)}")
     head = [[Part("trace "), Part(trace.trace_id, "name"), Part(" · " + " · ".join(title))]]
     if trace.root_cause is not None:
-        head.append([Part(f"root cause: #{numbers[trace.root_cause]} "), *_name(trace, trace.root_cause)])
+        head.append(
+            [Part(f"root cause: #{numbers[trace.root_cause]} "), *_name(trace, trace.root_cause)]
+        )
     placed = {key for hop in trace.hops for key in hop.failures}
     # Failures above which the file holds no hop: their parents are lost, or form a ring.
-    here = [key for key, failure in trace.failures.items() if failure.span.trace_id == trace.trace_id]
+    here = [
+        key for key, failure in trace.failures.items() if failure.span.trace_id == trace.trace_id
+    ]
     orphans = [_failure(trace, None, key, numbers) for key in here if key not in placed]
     return Picture(
-        head, [*_hops(trace, numbers), *orphans], [*_elsewhere(trace, numbers), *loss_lines(trace.losses, _MAX_LOSSES)]
+        head,
+        [*_hops(trace, numbers), *orphans],
+        [*_elsewhere(trace, numbers), *loss_lines(trace.losses, _MAX_LOSSES)],
     )
 
 
@@ -113,7 +122,10 @@ def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
     tops: list[Node] = []
     for hop in trace.hops:
         below[id(hop)] += [
-            (trace.failures[key].time_unix_nano or hop.span.start_unix_nano, _failure(trace, hop, key, numbers))
+            (
+                trace.failures[key].time_unix_nano or hop.span.start_unix_nano,
+                _failure(trace, hop, key, numbers),
+            )
             for key in hop.failures
         ]
         if id(hop.parent) in below:
@@ -121,7 +133,9 @@ def _hops(trace: Trace, numbers: Mapping[str, int]) -> list[Node]:
         else:
             tops.append(nodes[id(hop)])
     for hop in trace.hops:
-        nodes[id(hop)].below = [node for _, node in sorted(below[id(hop)], key=lambda item: item[0])]
+        nodes[id(hop)].below = [
+            node for _, node in sorted(below[id(hop)], key=lambda item: item[0])
+        ]
     return tops
 
 
@@ -149,9 +163,17 @@ def _failure(trace: Trace, hop: HopRecord | None, key: str, numbers: Mapping[str
             where += f" [{display(cause.service, 40)}]"
         delay = cause_delay_nano(trace, key)
         after = f", on {where}" if delay is None else f", {duration(delay)} before, on {where}"
-        notes.append([Part(f"caused by #{numbers[cause_id]} "), *_name(trace, cause_id), Part(after, "quiet")])
+        notes.append(
+            [
+                Part(f"caused by #{numbers[cause_id]} "),
+                *_name(trace, cause_id),
+                Part(after, "quiet"),
+            ]
+        )
     elif failure.event.cause_id is not None:
-        notes.append([Part(f"caused by {sanitize(failure.event.cause_id, 128)}, which is not here", "lost")])
+        notes.append(
+            [Part(f"caused by {sanitize(failure.event.cause_id, 128)}, which is not here", "lost")]
+        )
     return Node(duration(trace.offset(failure.time_unix_nano)), "", line, notes)
 
 
@@ -160,7 +182,10 @@ def _facts(event: FailureEvent) -> Iterator[str]:
     if event.foreign_error is not None:
         status = event.foreign_error.http_status
         answered = "" if status is None else f" (HTTP {status})"
-        name, message = sanitize(event.foreign_error.exception_type, 80), sanitize(event.foreign_error.message)
+        name, message = (
+            sanitize(event.foreign_error.exception_type, 80),
+            sanitize(event.foreign_error.message),
+        )
         yield f"from {name}{': ' if message else ''}{message}{answered}"
     facts = {
         "HTTP": event.http_status,
@@ -171,7 +196,9 @@ def _facts(event: FailureEvent) -> Iterator[str]:
         "type": event.exception_type,
         **{name.replace("_", " "): value for name, value in (event.details or ())},
     }
-    said = [f"{name} {sanitize(str(value), 80)}" for name, value in facts.items() if value is not None]
+    said = [
+        f"{name} {sanitize(str(value), 80)}" for name, value in facts.items() if value is not None
+    ]
     if said:
         yield " · ".join(said)
 
@@ -202,7 +229,9 @@ def _unreported(hop: HopRecord | None, key: str) -> Iterator[str]:
         return
     by = ""
     if here is not hop:
-        service = f" [{display(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
+        service = (
+            f" [{display(here.span.service, 40)}]" if here.span.service != hop.span.service else ""
+        )
         by = f" by {display(here.span.name, 80)}{service}"
     yield f"unreported{by}: {here.unreported[key]}"
 
@@ -211,13 +240,20 @@ def _elsewhere(trace: Trace, numbers: Mapping[str, int]) -> Iterator[Line]:
     """Causes that another trace holds."""
     for key, failure in trace.failures.items():
         if failure.span.trace_id != trace.trace_id:
-            where = f"{display(failure.stands_on.name, 80)} [{display(failure.stands_on.service, 40)}]"
-            yield [Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "), *_name(trace, key)]
+            where = (
+                f"{display(failure.stands_on.name, 80)} [{display(failure.stands_on.service, 40)}]"
+            )
+            yield [
+                Part(f"in trace {failure.span.trace_id}, on {where}: #{numbers[key]} "),
+                *_name(trace, key),
+            ]
 
 
 def _name(trace: Trace, key: str) -> Iterable[Part]:
     event = trace.report.events[key]
-    return Part(event.boundary.value, event.boundary.value), Part(f" {sanitize(event.failure_kind, 80)}")
+    return Part(event.boundary.value, event.boundary.value), Part(
+        f" {sanitize(event.failure_kind, 80)}"
+    )
 
 
 def _outcome(trace: Trace) -> str:

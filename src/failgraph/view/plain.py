@@ -48,7 +48,9 @@ def rows(picture: Picture) -> Iterator[Row]:
         rest = stem if len(stem) < _DEEPEST else stem[: _DEEPEST - 1] + "…"
         for position, below in reversed(list(enumerate(node.below))):
             last = position == len(node.below) - 1
-            stack.append((below, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
+            stack.append(
+                (below, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+            )
 
 
 def columns(row: Row) -> str:

@@ -81,7 +81,9 @@ def _text(line: Line) -> Text:
 @contextmanager
 def progress_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
     """What `read` tells its progress to: a bar that is gone when it is done, for long sources only."""
-    progress = Progress(TextColumn("reading"), BarColumn(), DownloadColumn(), console=console, transient=True)
+    progress = Progress(
+        TextColumn("reading"), BarColumn(), DownloadColumn(), console=console, transient=True
+    )
     task = progress.add_task("reading", total=None)
 
     def told(done: int, size: int) -> None:

@@ -41,7 +41,9 @@ class TopRow:
 Key = tuple[str, str, str]
 
 
-def top_rows(traces: Sequence[Trace], query: Query, durations: Mapping[str, int | None]) -> list[TopRow]:
+def top_rows(
+    traces: Sequence[Trace], query: Query, durations: Mapping[str, int | None]
+) -> list[TopRow]:
     """The failures of `traces` that `query` asks for, the most frequent first; `durations` are those of all traces."""
     groups: dict[Key, list[tuple[Trace, FailureRecord]]] = {}
     for trace, failure in _each_once(traces):
@@ -51,7 +53,16 @@ def top_rows(traces: Sequence[Trace], query: Query, durations: Mapping[str, int 
     whole = sum(filter(None, durations.values()))
     ended_in = {trace.trace_id: _spans_by_failure(trace) for trace in traces}
     rows = [_row(key, group, ended_in, whole) for key, group in groups.items()]
-    return sorted(rows, key=lambda row: (-row.count, -(row.time_lost_nano or 0), row.boundary, row.kind, row.service))
+    return sorted(
+        rows,
+        key=lambda row: (
+            -row.count,
+            -(row.time_lost_nano or 0),
+            row.boundary,
+            row.kind,
+            row.service,
+        ),
+    )
 
 
 def _each_once(traces: Sequence[Trace]) -> Iterator[tuple[Trace, FailureRecord]]:
@@ -96,16 +107,26 @@ def _row(
     known = [(trace.recovered, failure) for trace, failure in group if trace.recovered is not None]
     delays = []
     for trace, failure in group:
-        spans.setdefault(trace.trace_id, []).extend(ended_in[trace.trace_id][failure.event.event_id])
-        if trace.duration_nano is not None and failure.time_unix_nano and failure.span.trace_id == trace.trace_id:
+        spans.setdefault(trace.trace_id, []).extend(
+            ended_in[trace.trace_id][failure.event.event_id]
+        )
+        if (
+            trace.duration_nano is not None
+            and failure.time_unix_nano
+            and failure.span.trace_id == trace.trace_id
+        ):
             delays.append(trace.start_unix_nano + trace.duration_nano - failure.time_unix_nano)
     timed = any(trace.duration_nano is not None for trace, _ in group)
     lost = sum(map(_covered, spans.values())) if timed else None
     return TopRow(
         *key,
         count=len(group),
-        root_cause_count=sum(trace.root_cause == failure.event.event_id for trace, failure in group),
-        recovered=sum(failure.event.event_id in recovered for recovered, failure in known) if known else None,
+        root_cause_count=sum(
+            trace.root_cause == failure.event.event_id for trace, failure in group
+        ),
+        recovered=sum(failure.event.event_id in recovered for recovered, failure in known)
+        if known
+        else None,
         time_lost_nano=lost,
         time_lost_ratio=lost / whole if lost is not None and whole else None,
         median_delay_nano=round(statistics.median(delays)) if delays else None,
@@ -135,7 +156,10 @@ def top_lines(rows: Sequence[TopRow]) -> Iterator[Line]:
     if not rows:
         return
     names = [[row.boundary, display(row.kind, 60), display(row.service, 40)] for row in rows]
-    widths = [max(map(len, column)) for column in zip(("boundary", "kind"), *(name[:2] for name in names), strict=True)]
+    widths = [
+        max(map(len, column))
+        for column in zip(("boundary", "kind"), *(name[:2] for name in names), strict=True)
+    ]
     head = "  ".join(["boundary".ljust(widths[0]), "kind".ljust(widths[1]), "service"])
     yield [Part("  ".join([*_HEAD, head]), "quiet")]
     for row, (boundary, kind, service) in zip(rows, names, strict=True):

@@ -34,7 +34,9 @@ _ANSWERS = ("/run", "/verify")
 """Routes of which the reply is handed on as the caller's own: a failure behind a 200 is the caller's reply, too."""
 
 
-async def request(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def request(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`ClientSession._request(method, url)`, of Gym's client alone."""
     if not _is_gyms(instance):
         return await wrapped(*args, **kwargs)
@@ -85,7 +87,11 @@ def _attempt(method: str, path: str, response: Any, cause_id: str | None) -> str
         details={"provider_request_id": response.headers.get("x-request-id")},
         reason=f"the model's API answered {response.status} {response.reason or ''}".rstrip(),
     )
-    return again.told(what, tell(what, cause_id=cause_id)) if again.tries <= _EACH else again.failed(what)
+    return (
+        again.told(what, tell(what, cause_id=cause_id))
+        if again.tries <= _EACH
+        else again.failed(what)
+    )
 
 
 def _handed_on(response: Any, reported: str | None) -> None:
@@ -100,7 +106,9 @@ def _handed_on(response: Any, reported: str | None) -> None:
         hop.log.claim(reported)
 
 
-def raise_for_status(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def raise_for_status(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`ClientResponse.raise_for_status()`: the exception stands for the failure that the reply is."""
     failure_id = vars(instance).get(_STANDS_FOR)
     if failure_id is None:

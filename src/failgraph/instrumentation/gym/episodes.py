@@ -21,7 +21,9 @@ _CLOCK_S = 0.01
 """By which the event loop's clock may be behind."""
 
 
-def failure_response(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def failure_response(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`BaseEnvironmentServer.failure_response(request, failure)`: handled, unhandled, timed out, and given by hand."""
     with guard("a failed episode"):
         failure = args[1] if len(args) > 1 else kwargs.get("failure")
@@ -37,7 +39,13 @@ def failure_response(wrapped: Callable[..., Any], instance: Any, args: tuple[Any
 
 def _failed(failure: Any) -> None:
     kind, stage = getattr(failure, "failure_kind", None), getattr(failure, "stage", None)
-    what = Observed(FailureBoundary.ENVIRONMENT, kind or _KIND, stage, _RUN, reason=safe_str(failure.failure_reason))
+    what = Observed(
+        FailureBoundary.ENVIRONMENT,
+        kind or _KIND,
+        stage,
+        _RUN,
+        reason=safe_str(failure.failure_reason),
+    )
     error = sys.exc_info()[1]
     if isinstance(error, Exception):
         fails(what, error)
@@ -45,16 +53,23 @@ def _failed(failure: Any) -> None:
         tell(what, own=True)
 
 
-async def close(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def close(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`_CleanupEntry.close()`: Gym logs what a clean-up raises, and goes on."""
     what = Observed(
-        here().boundary, "session_release_failed", "cleanup", f"cleanup {safe_str(getattr(instance, 'name', ''))}"
+        here().boundary,
+        "session_release_failed",
+        "cleanup",
+        f"cleanup {safe_str(getattr(instance, 'name', ''))}",
     )
     with passing("a failing clean-up", lambda error: fails(what, error, own=False)):
         return await wrapped(*args, **kwargs)
 
 
-async def unwind(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def unwind(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`CleanupContext.aclose()`: Gym logs that the time for all clean-ups is over, and goes on."""
     began = time.monotonic()
     closed = await wrapped(*args, **kwargs)
@@ -62,5 +77,9 @@ async def unwind(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ..
         limit, cleanups = instance.cleanup_timeout_seconds, vars(instance)["_cleanups"]
         if time.monotonic() - began > limit - _CLOCK_S and any(each.active for each in cleanups):
             reason = f"the clean-ups were not done within {limit:g} s"
-            tell(Observed(here().boundary, "session_release_failed", "cleanup", "cleanup", reason=reason))
+            tell(
+                Observed(
+                    here().boundary, "session_release_failed", "cleanup", "cleanup", reason=reason
+                )
+            )
     return closed

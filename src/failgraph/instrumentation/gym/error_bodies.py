@@ -53,7 +53,11 @@ def levels_of(error: Any) -> list[Level]:
     for caller in body.callers:
         if caller.server != name:  # an agent calls itself
             boundary, name = _block(caller.server)[0] or boundary, caller.server
-            found += [_level(boundary, path, f"a server that {name} called failed")] if boundary is not None else []
+            found += (
+                [_level(boundary, path, f"a server that {name} called failed")]
+                if boundary is not None
+                else []
+            )
         boundary, path = None, ""
     if boundary is not None:
         found.append(_level(boundary, path, body.text))
@@ -63,8 +67,14 @@ def levels_of(error: Any) -> list[Level]:
 
 
 def _level(boundary: FailureBoundary, path: str, reason: str) -> Level:
-    kind = kind_of_route(boundary, path, None) if path or boundary is FailureBoundary.AGENT else UNHANDLED
-    return Level(boundary, kind, stage_of(boundary, path), f"POST {path}" if path else None, 500, reason)
+    kind = (
+        kind_of_route(boundary, path, None)
+        if path or boundary is FailureBoundary.AGENT
+        else UNHANDLED
+    )
+    return Level(
+        boundary, kind, stage_of(boundary, path), f"POST {path}" if path else None, 500, reason
+    )
 
 
 _configured: Mapping[str, Any] = {}

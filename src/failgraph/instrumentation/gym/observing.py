@@ -161,7 +161,9 @@ def _called_itself(error: BaseException) -> bool:
 
 def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:
     hop = current_hop.get()
-    trace_id = (hop.trace_id if hop is not None else None) or trace.get_current_span().get_span_context().trace_id
+    trace_id = (
+        hop.trace_id if hop is not None else None
+    ) or trace.get_current_span().get_span_context().trace_id
     event = recorder().index.observed(failure_id, trace_id)
     return event is not None and event.boundary is boundary
 
@@ -200,5 +202,7 @@ def reason_of(error: BaseException | None) -> str:
     with guard("reading a validation error"):
         found = listed(include_url=False, include_context=False, include_input=False)
         told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_MAX_FIELDS]]
-        return f"{len(found)} validation errors for {getattr(error, 'title', '?')}: {'; '.join(told)}"
+        return (
+            f"{len(found)} validation errors for {getattr(error, 'title', '?')}: {'; '.join(told)}"
+        )
     return type(error).__name__

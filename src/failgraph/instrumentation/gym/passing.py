@@ -17,7 +17,9 @@ class passing:  # noqa: N801 - used as a function is
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         if isinstance(error, Exception):
             with guard(self._doing):
                 self._look(error)

@@ -33,7 +33,9 @@ def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
     yield from kwargs.values()
 
 
-def observe_failure(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def observe_failure(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`observe_failure(…)`: a failure that a retry may still recover from."""
     with guard("a failure that Gym observed"):
         given = [each for each in _given(args, kwargs) if _is_failure(each)]
@@ -45,7 +47,9 @@ def observe_failure(wrapped: Callable[..., Any], instance: Any, args: tuple[Any,
     return wrapped(*args, **kwargs)
 
 
-def observe_reply(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def observe_reply(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`observe_reply(…)`: the report of another server's reply, where no HTTP client of ours has seen it."""
     with guard("a reply that Gym observed"):
         for each in _given(args, kwargs):

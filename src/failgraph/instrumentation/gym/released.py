@@ -13,13 +13,22 @@ from failgraph.instrumentation.hook_target import Target
 
 TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
     "nemo_gym.server_utils": (
-        Target("SimpleServer", "setup_exception_middleware", "gym.serving:setup_exception_middleware"),
+        Target(
+            "SimpleServer", "setup_exception_middleware", "gym.serving:setup_exception_middleware"
+        ),
         Target("ServerClient", "request", "gym.rollouts:request"),
         Target("", "get_response_json", "gym.rollouts:get_response_json"),
         Target("ClientSession", "_request", "gym.calls:request", "aiohttp.client"),
-        Target("ClientResponse", "raise_for_status", "gym.calls:raise_for_status", "aiohttp.client_reqrep"),
+        Target(
+            "ClientResponse",
+            "raise_for_status",
+            "gym.calls:raise_for_status",
+            "aiohttp.client_reqrep",
+        ),
     ),
-    "nemo_gym.rollout_correlation": (Target("", "rollout_context", "gym.rollout_names:rollout_context"),),
+    "nemo_gym.rollout_correlation": (
+        Target("", "rollout_context", "gym.rollout_names:rollout_context"),
+    ),
     "nemo_gym.judge": (Target("", "judge_failsafe", "gym.verifying:judge_failsafe"),),
     "nemo_gym.sandbox.api": (
         Target("AsyncSandbox", "start", "gym.sandboxes:start"),
@@ -38,6 +47,8 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
         Target("_CleanupEntry", "close", "gym.episodes:close"),
         Target("CleanupContext", "aclose", "gym.episodes:unwind"),
     ),
-    "nemo_gym.telemetry.endpoints": (Target("", "traced_rollout_endpoint", "gym.rollouts:traced_rollout_endpoint"),),
+    "nemo_gym.telemetry.endpoints": (
+        Target("", "traced_rollout_endpoint", "gym.rollouts:traced_rollout_endpoint"),
+    ),
 }
 """What is wrapped, by the module that has to be there."""

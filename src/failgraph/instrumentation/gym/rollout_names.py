@@ -7,7 +7,12 @@ from typing import Any
 
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
-from failgraph.gym_formats.rollout_ids import IDENTITY, ROLLOUT_ID as ROLLOUT_KEY, attempt_id, rollout_id
+from failgraph.gym_formats.rollout_ids import (
+    IDENTITY,
+    ROLLOUT_ID as ROLLOUT_KEY,
+    attempt_id,
+    rollout_id,
+)
 from failgraph.recording.sdk_spans import attributes_of
 from failgraph.semconv import ROLLOUT_ID
 
@@ -38,7 +43,9 @@ def by_run(given: Iterable[Any]) -> None:
         _name(rollout_id(row))
 
 
-def rollout_context(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def rollout_context(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`rollout_context(rollout_id)`: a server knows from here on which rollout its request is of."""
     with guard("naming a rollout"):
         _name(args[0] if args else kwargs.get("rollout_id"))

@@ -44,7 +44,9 @@ class Attempt:
 
     def __init__(self, rollout_id: str | None) -> None:
         attributes = {} if rollout_id is None else {ROLLOUT_ID: rollout_id}
-        self.span: Span = trace.get_tracer("failgraph").start_span(ROLLOUT_SPAN, attributes=attributes)
+        self.span: Span = trace.get_tracer("failgraph").start_span(
+            ROLLOUT_SPAN, attributes=attributes
+        )
         self.hop = hops.Hop(self.span, current_hop.get())
         self.status: int | None = None
         """Of the reply; None where there was none."""
@@ -73,14 +75,19 @@ class Attempt:
                 if isinstance(error, Exception):
                     self.failed = fails(what, error) is not None
                 elif self.status is not None and self.status >= 400:
-                    tell(what._replace(http_status=self.status, reason="the reply is no result"), own=True)
+                    tell(
+                        what._replace(http_status=self.status, reason="the reply is no result"),
+                        own=True,
+                    )
                     self.failed = True
             self.hop.close(None, failed=self.failed, unfinished=unfinished)
         finally:
             self.span.end()
 
 
-_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt | None] = weakref.WeakKeyDictionary()
+_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt | None] = (
+    weakref.WeakKeyDictionary()
+)
 """By the task that makes it: collection has one a row. None: the task's last one is over."""
 
 
@@ -90,7 +97,9 @@ def _of_task() -> Attempt | None:
     return _attempts.get(task) if task is not None else None
 
 
-async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def request(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
     attempt: Attempt | None = None
     with guard("a rollout"):
@@ -105,7 +114,7 @@ async def request(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs
     return response
 
 
-def _path_of(server_name: Any = None, url_path: Any = None, *_: Any, **__: Any) -> Any:  # noqa: ARG001
+def _path_of(server_name: Any = None, url_path: Any = None, *_: Any, **__: Any) -> Any:
     return url_path
 
 
@@ -142,7 +151,7 @@ def _of_run(kind: str) -> Observed:
 
 def agent_request_failure_row(
     wrapped: Wrapped,
-    instance: Any,  # noqa: ARG001
+    instance: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
@@ -160,7 +169,9 @@ def agent_request_failure_row(
     return row
 
 
-async def get_response_json(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+async def get_response_json(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`get_response_json(response)`: a result that says it is none, of a server that sends no reports."""
     found = await wrapped(*args, **kwargs)
     with guard("a rollout's result"):
@@ -178,17 +189,33 @@ def _told_by_row(row: Mapping[str, Any]) -> None:
     if isinstance(label, str) and label:
         meaning = meaning_of_class(label)
         kind = row.get("failure_kind")
-        reason = row.get("_ng_failure_judge_error") or row.get("failure_reason") or row.get("_ng_failure_message") or ""
+        reason = (
+            row.get("_ng_failure_judge_error")
+            or row.get("failure_reason")
+            or row.get("_ng_failure_message")
+            or ""
+        )
         named = kind if isinstance(kind, str) and kind else meaning.kind
-        told = Observed(meaning.boundary, named, meaning.stage, operation=f"{_RUN} ({label})", reason=safe_str(reason))
+        told = Observed(
+            meaning.boundary,
+            named,
+            meaning.stage,
+            operation=f"{_RUN} ({label})",
+            reason=safe_str(reason),
+        )
         tell(told, own=True)
     elif isinstance(failure, Mapping) and "episode_id" in row:
         named = failure.get("failure_kind") or "environment_server_failed"
         reason = safe_str(failure.get("failure_reason") or "")
-        tell(Observed(FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason), own=True)
+        tell(
+            Observed(FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason),
+            own=True,
+        )
 
 
-async def run_from_config(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+async def run_from_config(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`RolloutCollectionHelper._run_from_config(config)`, inside `gym.job` where that is traced: a hop."""
     if not trace.get_current_span().get_span_context().is_valid:
         return await wrapped(*args, **kwargs)
@@ -196,7 +223,9 @@ async def run_from_config(wrapped: Wrapped, instance: Any, args: tuple[Any, ...]
         return await wrapped(*args, **kwargs)
 
 
-def traced_rollout_endpoint(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def traced_rollout_endpoint(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`traced_rollout_endpoint(handler, …)`: an agent's `/run`; what runs inside `gym.rollout`, if traced, is a hop."""
     if not args or not callable(args[0]):
         return wrapped(*args, **kwargs)
@@ -226,7 +255,12 @@ class _Rollout:
                 self._hop = hops.hop()
                 self._hop.__enter__()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         if self._hop is None:
             return
         inner, server = current_hop.get(), serving.get()
@@ -235,4 +269,6 @@ class _Rollout:
                 leaves(server, "POST", "/run", error)
         self._hop.__exit__(kind, error, at)
         if self._around is not None and inner is not None:
-            self._around.log.claim(inner.log.failure_id)  # what the rollout comes to, the request does
+            self._around.log.claim(
+                inner.log.failure_id
+            )  # what the rollout comes to, the request does

@@ -18,7 +18,9 @@ from failgraph.instrumentation.gym.vocabulary import kind_of_exception, kind_of_
 Wrapped = Callable[..., Any]
 
 
-def _of(sandbox: Any, operation: str, kind: str, stage: str | None = None, error_type: str | None = None) -> Observed:
+def _of(
+    sandbox: Any, operation: str, kind: str, stage: str | None = None, error_type: str | None = None
+) -> Observed:
     details = {
         "provider": getattr(getattr(sandbox, "_provider", None), "name", None),
         "sandbox_id": getattr(getattr(sandbox, "_handle", None), "sandbox_id", None),
@@ -28,27 +30,37 @@ def _of(sandbox: Any, operation: str, kind: str, stage: str | None = None, error
     return Observed(FailureBoundary.SANDBOX, kind, stage, operation, details=details, reason=reason)
 
 
-def _failing(sandbox: Any, operation: str, stage: str | None = None, otherwise: str = UNHANDLED) -> passing:
+def _failing(
+    sandbox: Any, operation: str, stage: str | None = None, otherwise: str = UNHANDLED
+) -> passing:
     def look(error: Exception) -> None:
         fails(_of(sandbox, operation, kind_of_exception(error, otherwise), stage), error, own=False)
 
     return passing("a failing sandbox", look)
 
 
-async def start(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def start(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`AsyncSandbox.start()`."""
     with _failing(instance, "sandbox.start"):
         return await wrapped(*args, **kwargs)
 
 
-async def execute(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def execute(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`AsyncSandbox.exec(command)`: the command itself is never looked at."""
     return await _executed(instance, "sandbox.exec", wrapped, args, kwargs)
 
 
-async def execute_in_pty(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def execute_in_pty(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`SandboxPty.exec(command)`: likewise, in a terminal of the sandbox."""
-    return await _executed(getattr(instance, "_sandbox", None), "sandbox.pty.exec", wrapped, args, kwargs)
+    return await _executed(
+        getattr(instance, "_sandbox", None), "sandbox.pty.exec", wrapped, args, kwargs
+    )
 
 
 async def _executed(
@@ -64,7 +76,9 @@ async def _executed(
     return result
 
 
-async def stop(wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def stop(
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`AsyncSandbox.stop()`."""
     with _failing(instance, "sandbox.stop", "cleanup", "session_release_failed"):
         return await wrapped(*args, **kwargs)

@@ -11,9 +11,21 @@ from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import carries_failure
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym.observing import Observed, Server, fails, path_called, serving, tell
+from failgraph.instrumentation.gym.observing import (
+    Observed,
+    Server,
+    fails,
+    path_called,
+    serving,
+    tell,
+)
 from failgraph.instrumentation.gym.rollout_names import by_path
-from failgraph.instrumentation.gym.vocabulary import boundary_of_server, kind_of_route, route, stage_of
+from failgraph.instrumentation.gym.vocabulary import (
+    boundary_of_server,
+    kind_of_route,
+    route,
+    stage_of,
+)
 from failgraph.transport.request import Request
 
 Message = MutableMapping[str, Any]
@@ -30,7 +42,9 @@ def setup_exception_middleware(
         if boundary is None or app is None:
             hooks.unfit(_WHERE, f"{type(instance).__name__} is a server of no known type")
         else:
-            address = f"{getattr(instance.config, 'host', '')}:{getattr(instance.config, 'port', '')}"
+            address = (
+                f"{getattr(instance.config, 'host', '')}:{getattr(instance.config, 'port', '')}"
+            )
             app.add_middleware(Watcher, boundary=boundary, address=address)
     return wrapped(*args, **kwargs)
 
@@ -38,7 +52,9 @@ def setup_exception_middleware(
 class Watcher:
     """ASGI middleware just inside Gym's own that answers exceptions: sees them and every reply, changes nothing."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]], boundary: FailureBoundary, address: str) -> None:
+    def __init__(
+        self, app: Callable[..., Awaitable[None]], boundary: FailureBoundary, address: str
+    ) -> None:
         self.app = app
         self._boundary, self._address = boundary, address
 
@@ -73,7 +89,9 @@ class _Serving:
                 hop.boundary = self._server.boundary
             by_path(self._scope["path"])
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         with guard("what leaves a Gym server"):
             if isinstance(error, Exception):
                 leaves(self._server, self._scope["method"], self._scope["path"], error)
@@ -86,9 +104,15 @@ def leaves(server: Server, method: str, path: str, error: Exception) -> str | No
         return None
     path = route(path)
     # An agent's own route says less than the one that it was calling when it failed.
-    stage = stage_of(server.boundary, path_called(error) or path if server.boundary is FailureBoundary.AGENT else path)
+    stage = stage_of(
+        server.boundary,
+        path_called(error) or path if server.boundary is FailureBoundary.AGENT else path,
+    )
     operation = f"{method} {path}"
-    return fails(Observed(server.boundary, kind_of_route(server.boundary, path, error), stage, operation), error)
+    return fails(
+        Observed(server.boundary, kind_of_route(server.boundary, path, error), stage, operation),
+        error,
+    )
 
 
 def answers(server: Server, scope: MutableMapping[str, Any], status: int) -> None:
@@ -105,4 +129,7 @@ def answers(server: Server, scope: MutableMapping[str, Any], status: int) -> Non
     elif error is None:
         path = route(scope["path"])
         kind, stage = kind_of_route(server.boundary, path, None), stage_of(server.boundary, path)
-        tell(Observed(server.boundary, kind, stage, f"{scope['method']} {path}", http_status=status), own=True)
+        tell(
+            Observed(server.boundary, kind, stage, f"{scope['method']} {path}", http_status=status),
+            own=True,
+        )

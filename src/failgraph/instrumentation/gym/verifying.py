@@ -16,7 +16,9 @@ from failgraph.text import safe_str
 _OPERATION = "POST /verify"
 
 
-def judge_failsafe(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001
+def judge_failsafe(
+    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`judge_failsafe(verify_fn)`: what it makes a row of is seen inside it."""
     if len(args) != 1 or kwargs or not callable(args[0]):
         hooks.unfit("nemo_gym.judge.judge_failsafe", "it is not called with one function")
@@ -40,7 +42,9 @@ def _judged(error: Exception) -> None:
 
 
 def _verification(kind: str, reason: str | None = None) -> Observed:
-    return Observed(FailureBoundary.RESOURCES_SERVER, kind, "verification", _OPERATION, reason=reason)
+    return Observed(
+        FailureBoundary.RESOURCES_SERVER, kind, "verification", _OPERATION, reason=reason
+    )
 
 
 def _answered(answer: Any) -> None:

@@ -91,7 +91,9 @@ def kind_of_route(boundary: Boundary, path: str, error: BaseException | None) ->
 def kind_of_exception(error: BaseException, otherwise: str = UNHANDLED) -> str:
     """The kind that the class of an exception stands for."""
     names = (cls.__name__ for cls in type(error).__mro__)
-    return kind_of(error) or next((_EXCEPTIONS[name] for name in names if name in _EXCEPTIONS), otherwise)
+    return kind_of(error) or next(
+        (_EXCEPTIONS[name] for name in names if name in _EXCEPTIONS), otherwise
+    )
 
 
 def kind_of_status(status: int) -> str:
@@ -121,5 +123,10 @@ def meaning_of_class(label: str) -> Meaning:
 def _own_name(what: str, name: str) -> str:
     count("unmapped")
     shown = ascii(name[:80])
-    warn_once(f"unmapped:{what}:{shown}", "failgraph: %s %s is in no table; it is kept as it is", what, shown)
+    warn_once(
+        f"unmapped:{what}:{shown}",
+        "failgraph: %s %s is in no table; it is kept as it is",
+        what,
+        shown,
+    )
     return name

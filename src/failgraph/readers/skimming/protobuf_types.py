@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-_BEGINNING = frozenset({"trace_id", "span_id", "kind", "start_time_unix_nano", "end_time_unix_nano"})
+_BEGINNING = frozenset(
+    {"trace_id", "span_id", "kind", "start_time_unix_nano", "end_time_unix_nano"}
+)
 
 
 class Types(NamedTuple):
@@ -38,7 +40,9 @@ def types() -> Types:
         if module is trace_pb2:
             _shorten(file)
         nested = (inner for outer in file.message_type for inner in outer.nested_type)
-        for field in (field for message in (*file.message_type, *nested) for field in message.field):
+        for field in (
+            field for message in (*file.message_type, *nested) for field in message.field
+        ):
             if field.type == field.TYPE_STRING:
                 field.type = field.TYPE_BYTES
         pool.AddSerializedFile(file.SerializeToString())
@@ -59,7 +63,10 @@ def _shorten(file: Any) -> None:
     spans = next(field for field in messages["ScopeSpans"].field if field.name == "spans")
     kept = [field for field in messages["Span"].field if field.name in _BEGINNING]
     file.message_type.add(name="Beginning", field=kept)
-    for name, field, of in (("ScopeBeginnings", spans, "Beginning"), ("ResourceBeginnings", scopes, "ScopeBeginnings")):
+    for name, field, of in (
+        ("ScopeBeginnings", spans, "Beginning"),
+        ("ResourceBeginnings", scopes, "ScopeBeginnings"),
+    ):
         file.message_type.add(name=name, field=[field]).field[0].type_name = f".{file.package}.{of}"
     spans.type = spans.TYPE_BYTES
     spans.ClearField("type_name")

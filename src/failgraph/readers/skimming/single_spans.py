@@ -48,7 +48,10 @@ def _head(line: bytes) -> bytes:
 
 def check_ids(texts: Sequence[bytes], spans: Sequence[Any]) -> None:
     """Raises ValueError where a span begins with a trace id and has another: JSON may name one twice."""
-    if b"".join([text[FIRST_ID] for text in texts]) == "".join([span.trace_id for span in spans]).encode():
+    if (
+        b"".join([text[FIRST_ID] for text in texts])
+        == "".join([span.trace_id for span in spans]).encode()
+    ):
         return
     for text, span in zip(texts, spans, strict=True):
         if text.startswith(BEGINNING) and text[FIRST_ID] != span.trace_id.encode():
@@ -87,7 +90,9 @@ class Frames:
             before = head.removesuffix(BEGINNING)
             tail = line[len(before) + len(span) :]
             # The span stands between the two, rather than elsewhere in them: without it they hold none.
-            if before + span + tail == line and not any(texts for _, texts in self._types.written(before + tail)):
+            if before + span + tail == line and not any(
+                texts for _, texts in self._types.written(before + tail)
+            ):
                 self._tails[head] = tail
 
     def pass_over(self, lines: Sequence[bytes]) -> tuple[Iterator[Times], list[int]]:

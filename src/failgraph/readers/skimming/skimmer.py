@@ -125,7 +125,9 @@ class Skimmer:
             json.loads if types is None else self._selecting(types, kept),
             lambda spans: [span[_BINARY_ID] in binary or span[:2] != _TAG for span in spans],
             trace_ids=trace_ids,
-            lines=(lambda lines: ((), of_traces(lines, kept))) if types is not None and self._alone else None,
+            lines=(lambda lines: ((), of_traces(lines, kept)))
+            if types is not None and self._alone
+            else None,
         )
 
     def _selecting(self, types: Types, kept: Container[bytes]) -> Parse:

@@ -41,7 +41,11 @@ class Types(NamedTuple):
         return [
             (
                 bytes(resource_spans.resource),
-                [bytes(span) for scope_spans in resource_spans.scope_spans for span in scope_spans.spans],
+                [
+                    bytes(span)
+                    for scope_spans in resource_spans.scope_spans
+                    for span in scope_spans.spans
+                ],
             )
             for resource_spans in self.parts.decode(line).resource_spans
         ]
@@ -53,7 +57,9 @@ def resource_of(text: bytes) -> object:
     return json.loads(text)
 
 
-def chosen(written: Iterable[Written], is_wanted: Callable[[bytes], bool]) -> tuple[list[bool], list[Part]]:
+def chosen(
+    written: Iterable[Written], is_wanted: Callable[[bytes], bool]
+) -> tuple[list[bool], list[Part]]:
     """Of each span whether it is wanted, and those that are. Raises ValueError where one, or a resource, is none."""
     flags: list[bool] = []
     found: list[Part] = []
@@ -61,7 +67,9 @@ def chosen(written: Iterable[Written], is_wanted: Callable[[bytes], bool]) -> tu
         wanted = list(map(is_wanted, texts))
         flags += wanted
         if any(wanted):
-            resource_of(resource)  # may raise here, where the document can still be read another way
+            resource_of(
+                resource
+            )  # may raise here, where the document can still be read another way
             found.append((resource, json.loads(b"[" + b",".join(compress(texts, wanted)) + b"]")))
     return flags, found
 
@@ -95,7 +103,10 @@ def types() -> Types | None:
         return Annotated[str, Meta(min_length=least, max_length=most)]
 
     # Without cycles, and gone with their line: the collector of garbage need not look at them.
-    anything, named = defstruct("Anything", [], gc=False), defstruct("Named", [("name", str, "")], gc=False)
+    anything, named = (
+        defstruct("Anything", [], gc=False),
+        defstruct("Named", [("name", str, "")], gc=False),
+    )
     count = Annotated[int, Meta(ge=0, le=2**31)]
     names = [f"SPAN_KIND_{kind}" for kind in KINDS[1:]]
     kinds: Any = Literal.__getitem__((*range(len(KINDS)), *names))

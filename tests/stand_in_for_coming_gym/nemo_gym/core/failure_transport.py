@@ -25,7 +25,10 @@ log: ContextVar[RequestFailureLog] = ContextVar("log")
 class FailureHeader:
     @staticmethod
     def encode(report: FailureReport) -> str:
-        return "made-up." + base64.b64encode(report.model_dump_json(exclude_none=True).encode()).decode()
+        return (
+            "made-up."
+            + base64.b64encode(report.model_dump_json(exclude_none=True).encode()).decode()
+        )
 
     @staticmethod
     def decode(value: str) -> FailureReport:

@@ -26,7 +26,9 @@ class ExceptionHandlingMiddleware:
 
         async def told(message: Any) -> None:
             if message["type"] == "http.response.start":
-                report = FailureReport(events={**seen.report.events, **own.events}, failure_id=own.failure_id)
+                report = FailureReport(
+                    events={**seen.report.events, **own.events}, failure_id=own.failure_id
+                )
                 if report.events:
                     field = (HEADER.lower().encode(), FailureHeader.encode(report).encode())
                     message = {**message, "headers": [*message.get("headers", ()), field]}
