@@ -36,16 +36,16 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
+	PYTHONPATH=tests:tests/support $(BIN)/python -m bench $(ARGS)
 
 backends:
-	tests/backends/build
+	tests/support/backends/build
 
 gym:
-	tests/gym/build
+	tests/support/gym/build
 
 soak: $(VENV)/.dev
-	$(BIN)/python tests/soak.py $(TRACES)
+	$(BIN)/python tests/bench/soak.py $(TRACES)
 
 $(VENV)/.demo: pyproject.toml
 	$(CHECK)

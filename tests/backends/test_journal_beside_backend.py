@@ -1,0 +1,74 @@
+"""A journal beside a backend: traces that its search does not find, and what it has lost of those that it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+
+from journals import line
+from otlp_file import SECOND, TRACE, process, span
+from recent import NOW, failing, ids, moved, runner
+from tempo_stand_in import tempo_stand_in
+
+A, B = "a" * 32, "b" * 32
+
+
+@pytest.fixture
+def run(setting, capsys):
+    return runner("TEMPO_URL", setting, capsys)
+
+
+def journal(tmp_path: Path, *data: bytes) -> str:
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "journal" / "policy-7-1.jsonl").write_bytes(b"".join(data))
+    return str(tmp_path / "journal")
+
+
+def of(trace: str, event_id: str, number: int = 2, at: int = NOW, **fields: Any) -> bytes:
+    return line(event_id, number, at, trace_id=trace, span_start_unix_nano=0, **fields)
+
+
+def test_a_trace_that_the_search_does_not_find_is_asked_for(run, tmp_path):
+    """Its failing span never ended; the rest of it is in the backend, and is put together with the journal."""
+    quiet = moved(process(span(1, None, trace=B), service="policy"))
+    kept = journal(tmp_path, of(B, "lost"), of(A, "e", number=1))
+    with tempo_stand_in(failing(A), quiet) as tempo:
+        assert ids(run(tempo.url, "list", "tempo")[1]) == [A]
+        assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [A, B]
+        for command in (("show", "tempo", B), ("show", "tempo", "--kind", "transport_timeout")):
+            code, (row,), _ = run(tempo.url, *command, "--journal", kept)
+            assert code == 0
+            assert row["failures"]["lost"]["placement"] == "journal"
+            assert [hop["name"] for hop in row["hops"]] == ["span-1"]
+            assert row["duration_nano"] == SECOND
+
+
+def test_a_trace_that_is_in_the_journal_alone(run, tmp_path):
+    """By its id, and in the list; without the journal the backend does not have it."""
+    kept = journal(tmp_path, of(B, "lost"), line("free", None, NOW + SECOND))
+    with tempo_stand_in(failing(A)) as tempo:
+        rows = run(tempo.url, "list", "tempo", "--journal", kept)[1]
+        assert len(rows) == 3
+        assert {A, B} < set(ids(rows))
+        assert run(tempo.url, "show", "tempo", B)[0] == 3
+        code, (row,), _ = run(tempo.url, "show", "tempo", B, "--journal", kept)
+        assert (code, list(row["failures"])) == (0, ["lost"])
+
+
+def test_the_conditions_hold_for_the_journal_too(run, tmp_path):
+    """Since when, which kind, how many."""
+    old = of(B, "old", at=NOW - 7200 * SECOND)
+    kept = journal(tmp_path, old, of(TRACE, "new", record={"failure_kind": "odd_kind"}))
+    with tempo_stand_in(failing(A, kind="judge_failed")) as tempo:
+        assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [TRACE, A]
+        assert sorted(
+            ids(run(tempo.url, "list", "tempo", "--journal", kept, "--since", "5h")[1])
+        ) == [TRACE, A, B]
+        assert ids(run(tempo.url, "list", "tempo", "--journal", kept, "--kind", "odd_kind")[1]) == [
+            TRACE
+        ]
+        assert len(run(tempo.url, "list", "tempo", "--journal", kept, "--limit", "1")[1]) == 1

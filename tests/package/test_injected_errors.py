@@ -1,0 +1,90 @@
+"""A failure inside failgraph: each call that it makes, made to fail, leaves the user's program as it is without it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+for needed in ("fastapi", "httpx"):
+    pytest.importorskip(needed, reason="the program is served, and asks others")
+SHARE = 6
+"""One call in so many; `python tests/injecting.py 1 > FILE; python tests/package/test_injected_errors.py FILE` looks at all."""
+_FRAME = re.compile(
+    r'  File "[^"]*[/\\](?:failgraph|wrapt|injecting\.py)[^"]*", line \d+, in .*\n(?:    .*\n)*'
+)
+
+
+_TOLD = {
+    ("flushing.py", "Thread.__init__"): "flush says that it did not",
+    ("flushing.py", "Thread.start"): "flush says that it did not",
+    ("flushing.py", "Thread.join"): "flush says that it did not",
+    (
+        "clients.py",
+        "Headers.__contains__",
+    ): "a header that cannot be taken off stays on the request",
+    ("clients.py", "Headers.__delitem__"): "a header that cannot be taken off stays on the request",
+    ("exceptions.py", "Exception.__new__"): "an exception that cannot be made cannot be raised",
+    ("ids.py", "urandom"): "a failure without an id cannot be made",
+    ("ids.py", "UUID.__init__"): "a failure without an id cannot be made",
+    ("ids.py", "UUID.__str__"): "a failure without an id cannot be made",
+    ("__init__.py", "import_module"): "what cannot be loaded cannot be had from the package",
+}
+"""The few where the caller is to hear of it, by file and what is called."""
+
+
+def of_the_program(errors: str) -> str:
+    """Standard error without our lines and without the frames that any wrapper has."""
+    return _FRAME.sub(
+        "", "".join(line for line in errors.splitlines(True) if not line.startswith("failgraph"))
+    )
+
+
+def different(found: dict) -> list[str]:
+    """A line for each run that was not as that without failgraph."""
+    code, said, errors = found["without"]
+    wanted = (code, said, of_the_program(errors))
+    runs = [(["with it", 0, ""], "", *found["with"]), *found["injected"]]
+    return [
+        f"{site} {kind}: {got}"
+        for site, kind, *got in runs
+        if (got[0], got[1].partition("SITES ")[0], of_the_program(got[2])) != wanted
+        and (Path(site[0]).name, site[2]) not in _TOLD
+    ]
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="the names of calls are whole from Python 3.11 on"
+)
+def test_nothing_of_ours_that_fails_reaches_the_program():
+    """Results, exceptions with their causes, traceback and exit code of a program that records, serves and asks."""
+    command = [
+        sys.executable,
+        str(Path(__file__).parents[1] / "support" / "injecting.py"),
+        str(SHARE),
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["calls"] > 200
+    assert len(found["injected"]) == -(-found["calls"] // SHARE)
+    assert found["without"][0] == 1
+    assert different(found) == []
+
+
+if __name__ == "__main__":
+    told = json.loads(Path(sys.argv[1]).read_text())
+    wrong = different(told)
+    print(
+        len(told["injected"]),
+        "failures of",
+        told["calls"],
+        "calls;",
+        len(wrong),
+        "reached the program",
+    )
+    print(*wrong, sep="\n")

@@ -1,0 +1,32 @@
+"""`alerts.yaml` in a real Prometheus' tool: what rings, when, and what it says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shipped import CONFIG
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("promtool") is None and not os.environ.get("CI"),
+    reason="no promtool here: apt-get install prometheus",
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "rules", CONFIG / "alerts.yaml"),
+        ("check", "config", CONFIG / "prometheus.yaml"),
+        ("test", "rules", Path(__file__).parents[1] / "support" / "alerts.test.yaml"),
+    ],
+    ids=["rules", "config", "what rings"],
+)
+def test_promtool_finds_nothing_wrong(words):
+    """Rules and configuration are well formed; the made-up series ring the alerts that they shall, and no other."""
+    ran = subprocess.run(["promtool", *map(str, words)], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,0 +1,55 @@
+"""Programs in processes of their own: what they are, and the environment that they get."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from otlp_server import Receiver
+
+APPS = Path(__file__).parent / "apps"
+PROVIDERS = Path(sys.prefix) / "providers"
+BIN = Path(sys.prefix) / "bin"
+ON = {"FAILGRAPH_ENABLED": "true"}
+HTTP = "http/protobuf"
+
+
+def has(module: str) -> bool:
+    with contextlib.suppress(ModuleNotFoundError):
+        return importlib.util.find_spec(module) is not None
+    return False
+
+
+needs_auto = pytest.mark.skipif(
+    not has("opentelemetry.distro"), reason="needs failgraph[auto], which this set lacks"
+)
+needs_config = pytest.mark.skipif(
+    not has("opentelemetry.configuration"),
+    reason="needs opentelemetry-configuration, which this set lacks",
+)
+needs_servers = pytest.mark.skipif(
+    not (has("gunicorn") and has("uvicorn")), reason="this set has no servers"
+)
+
+
+def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
+    """What the programs get: an OTLP endpoint, traces only, and nothing of this process's own settings."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+    }
+    path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
+    otel = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
+        "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP,
+        "OTEL_METRICS_EXPORTER": "none",
+        "OTEL_LOGS_EXPORTER": "none",
+        "OTEL_SERVICE_NAME": "program",
+    }
+    return {**kept, **otel, "PATH": path, "PYTHONPATH": str(APPS), **extra}

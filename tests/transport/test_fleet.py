@@ -1,0 +1,272 @@
+"""Law 3 on real processes: what a trace says of a hop is what the hop's caller was told, at every hop of many."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the fleet's servers are FastAPI's, which this set lacks")
+pytest.importorskip(
+    "opentelemetry.exporter.otlp.json.file",
+    reason="the fleet writes OTLP JSON, which this set cannot",
+)
+pytest.importorskip(
+    "opentelemetry.instrumentation.httpx", reason="the fleet's clients are traced by contrib"
+)
+
+from failgraph import FailureReport
+from failgraph.readers import Trace, read
+from failgraph.transport.headers import decode
+
+APPS = Path(__file__).parents[1] / "support" / "apps"
+SERVERS = ("model", "agent", "resources", "environment")
+P = "nemo.gym.failure."
+SEED, ROLLOUTS = 20261129, 200
+
+
+class Written(NamedTuple):
+    """One failure event in the files."""
+
+    event_id: str
+    span_id: str
+    attributes: dict[str, Any]
+
+
+class Run(NamedTuple):
+    """What a run left behind."""
+
+    traces: list[Trace]
+    losses: list[Any]
+    spans: dict[str, dict[str, Any]]
+    """By span id, as OTLP JSON."""
+    written: list[Written]
+    received: dict[str, str | None]
+    """By the number of a call: the report header of the reply that its caller received."""
+    made: dict[str, str]
+    """The id of each failure that was made, and by which server."""
+
+
+def value(attribute: dict[str, Any]) -> Any:
+    (kind, found), *_ = attribute["value"].items()
+    return int(found) if kind == "intValue" else found
+
+
+def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
+    return {each["key"]: value(each) for each in attributes}
+
+
+def run_fleet(folder: Path, *, off: str = "") -> Run:
+    """Start the servers, run the rollouts, stop everything, and read what there is; `off` is not instrumented."""
+    kept = {
+        name: val
+        for name, val in os.environ.items()
+        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+    }
+    env = {**kept, "FLEET_FOLDER": str(folder), "PYTHONPATH": str(APPS)}
+    on = {**env, "FAILGRAPH_ENABLED": "true"}
+    processes: list[subprocess.Popen] = []
+    try:
+        for name in SERVERS:
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, "fleet.py", name],
+                    cwd=APPS,
+                    env=env if name == off else on,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        ports = {
+            name: int(process.stdout.readline())
+            for name, process in zip(SERVERS, processes, strict=True)
+        }
+        for port in ports.values():
+            body = json.dumps(ports).encode()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/ports", body, timeout=30).read()
+        command = [sys.executable, "rollouts.py", str(SEED), str(ROLLOUTS), json.dumps(ports)]
+        subprocess.run(command, cwd=APPS, env=on, check=True, timeout=240)
+        for process in processes:
+            process.send_signal(signal.SIGTERM)
+        for process in processes:
+            process.wait(60)
+    finally:
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+            process.stdout.close()
+    return gathered(folder)
+
+
+def gathered(folder: Path) -> Run:
+    whole = folder / "all.jsonl"
+    whole.write_text("".join(file.read_text() for file in sorted(folder.glob("*.jsonl"))))
+    spans = {
+        span["spanId"]: span
+        for line in whole.read_text().splitlines()
+        for resource in json.loads(line)["resourceSpans"]
+        for scope in resource["scopeSpans"]
+        for span in scope["spans"]
+    }
+    written = [
+        Written(plain(event["attributes"])[P + "id"], span_id, plain(event["attributes"]))
+        for span_id, span in spans.items()
+        for event in span.get("events", ())
+        if event["name"] == "nemo.gym.failure"
+    ]
+    received: dict[str, str | None] = {}
+    made = {}
+    for file in folder.glob("*.captures"):
+        for line in file.read_text().splitlines():
+            noted = json.loads(line)
+            if "made" in noted:
+                made[noted["made"]] = noted["by"]
+            else:
+                received[noted["call"]] = noted["report"]
+    reading = read(str(whole))
+    return Run(list(reading.traces), list(reading.losses), spans, written, received, made)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory) -> Run:
+    """Two hundred rollouts over five processes."""
+    return run_fleet(tmp_path_factory.mktemp("fleet"))
+
+
+def number_of(span: dict[str, Any]) -> str | None:
+    return plain(span.get("attributes", [])).get("call")
+
+
+def same(ours: FailureReport, theirs: FailureReport) -> bool:
+    """Equal but for texts that the header had cut."""
+    if list(ours.events) != list(theirs.events) and set(ours.events) != set(theirs.events):
+        return False
+    if (ours.failure_id, ours.omitted) != (theirs.failure_id, theirs.omitted):
+        return False
+    for key, told in theirs.events.items():
+        full = ours.events[key]
+        if told.failure_reason.endswith("…"):
+            if not full.failure_reason.startswith(told.failure_reason[:-1]):
+                return False
+            told = told.model_copy(update={"failure_reason": full.failure_reason})
+        if told != full:
+            return False
+    return True
+
+
+def test_each_hop_reports_what_its_caller_was_told(fleet):
+    """For every reply that was received: the report rebuilt from the trace equals the one in its header."""
+    compared = 0
+    by_span = {hop.span.span_id: hop for trace in fleet.traces for hop in trace.hops}
+    for span_id, span in fleet.spans.items():
+        number = number_of(span)
+        if number not in fleet.received:
+            continue  # no hop, or nobody received its reply
+        header = fleet.received[number]
+        rebuilt = by_span[span_id].report if span_id in by_span else None
+        if header is None or rebuilt is None:
+            assert (header, rebuilt) == (None, None), number
+            continue
+        told = decode(header)
+        assert told is not None
+        assert same(rebuilt, told), (number, rebuilt, told)
+        compared += 1
+    assert compared > 200
+
+
+def test_each_failure_is_written_once_by_its_observer(fleet):
+    """Every failure that was made is in the trace, once, not counting copies that say so; and no other is."""
+    own = Counter(each.event_id for each in fleet.written if not each.attributes.get(P + "remote"))
+    assert set(fleet.made) - set(own) == set()
+    assert set(own) - set(fleet.made) == set()
+    assert {key: count for key, count in own.items() if count != 1} == {}
+    assert len(own) > 300
+    assert not [each for each in fleet.written if each.attributes.get(P + "remote")]
+
+
+def test_each_edge_names_the_span_of_its_cause(fleet):
+    """Wherever a cause was recorded, its effect names the very span."""
+    place = {
+        each.event_id: each.span_id
+        for each in fleet.written
+        if not each.attributes.get(P + "remote")
+    }
+    edges = [each for each in fleet.written if each.attributes.get(P + "cause.id") in place]
+    wrong = [
+        (
+            each.event_id,
+            each.attributes.get(P + "cause.span_id"),
+            place[each.attributes[P + "cause.id"]],
+        )
+        for each in edges
+        if each.attributes.get(P + "cause.span_id") != place[each.attributes[P + "cause.id"]]
+    ]
+    assert wrong == []
+    assert len(edges) > 100
+
+
+def test_everything_else_in_a_subtree_is_unreported_with_its_reason(fleet):
+    """Of each hop: reported and unreported make up its subtree, apart, and `late` is what says so itself."""
+    late = {each.event_id for each in fleet.written if each.attributes.get(P + "late")}
+    reasons = Counter()
+    for trace in fleet.traces:
+        below = subtrees(fleet, trace)
+        for hop in trace.hops:
+            reported = set(hop.report.events) if hop.report is not None else set()
+            expected = below.get(hop.span.span_id, set())
+            assert set(hop.unreported) == expected - reported, (trace.trace_id, hop.span.name)
+            for key, reason in hop.unreported.items():
+                reasons[reason] += 1
+                assert (reason == "late") == (key in late), (key, reason)
+    assert reasons["late"]
+    assert reasons["no_reply"]
+    assert reasons["cut"]
+
+
+def subtrees(fleet: Run, trace: Trace) -> dict[str, set[str]]:
+    """By span id, the failures on the span and below it."""
+    found: dict[str, set[str]] = {}
+    for each in fleet.written:
+        here: str | None = each.span_id
+        if fleet.spans[here]["traceId"] != trace.trace_id:
+            continue
+        while here is not None and here in fleet.spans:
+            found.setdefault(here, set()).add(each.event_id)
+            here = fleet.spans[here].get("parentSpanId")
+    return found
+
+
+def test_nothing_is_lost_on_the_way(fleet):
+    """The files hold all of it: no loss of any kind, in any trace."""
+    assert fleet.losses == []
+    assert [loss for trace in fleet.traces for loss in trace.losses] == []
+
+
+def test_the_own_failure_of_a_rollout_and_its_root(fleet):
+    """What failed a rollout is marked, with its chain down to a cause that has none."""
+    failed = [trace for trace in fleet.traces if trace.report.failure_id is not None]
+    assert len(failed) > 50
+    for trace in failed:
+        root = trace.report.events[trace.root_cause]
+        assert root.cause_id is None
+
+
+def test_with_a_server_in_the_middle_that_is_not_instrumented(tmp_path):
+    """No failure is lost that reached an instrumented process, none is counted twice; what is passed on is a copy."""
+    run = run_fleet(tmp_path, off="resources")
+    own = Counter(each.event_id for each in run.written if not each.attributes.get(P + "remote"))
+    there = {key for key, by in run.made.items() if by != "resources"}
+    assert there - set(own) == set()
+    assert {key: count for key, count in own.items() if count != 1} == {}
+    for trace in run.traces:
+        assert len(trace.report.events) == len(set(trace.report.events))
