@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from failgraph.backends.refusals import without
 from failgraph.errors import ConfigError
 from failgraph.redaction import survives
 from failgraph.redaction.display import display, sanitize
+from failgraph.redaction.header_values import remove_header_values
 from failgraph.redaction.rule import mark
 from failgraph.settings.values import headers, said
 
@@ -110,4 +110,4 @@ def exporter(where: Target) -> SpanExporter:
 def in_its_words(text: str, environ: Mapping[str, str], limit: int) -> str:
     """What an exporter says, without the headers that it sends along: who refuses them may repeat them."""
     sent = [value for name in HEADERS for _, value in headers(name, environ.get(name, ""), [])]
-    return display(without(sent, text), limit)
+    return display(remove_header_values(text, sent), limit)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from failgraph.backends.address import shown
 from failgraph.errors import SourceError
 from failgraph.readers.api_responses import answers, said
 from failgraph.redaction import redact
-from failgraph.redaction.rule import mark
+from failgraph.redaction.header_values import remove_header_values
 
 HEAD = 4096
 """Bytes of an answer by which it is told what it is, and of an error all that is read."""
-
-_SHORT = 4
-"""A header of fewer characters is no secret, and may be part of any word."""
 
 
 class TooLargeError(SourceError):
@@ -46,7 +41,7 @@ class Place(NamedTuple):
 
     def clean(self, text: str) -> str:
         """`text` without what was sent along, as it is or decoded."""
-        return without(self.sent, text)
+        return remove_header_values(text, self.sent)
 
     def error(self, what: str) -> SourceError:
         """An error of this backend."""
@@ -71,40 +66,6 @@ class Place(NamedTuple):
                 if isinstance(value := document.get(key), str)
             ]
         return self.clean("; ".join(map(said, errors)))
-
-
-def without(sent: Sequence[str], text: str) -> str:
-    """`text` without the values of headers that were sent along, as they are or decoded: a server may repeat them."""
-    for secret in sorted(_secrets(sent), key=len, reverse=True):
-        text = text.replace(secret, mark("header"))
-    return text
-
-
-def _secrets(sent: Sequence[str]) -> Iterator[str]:
-    """Each text that gives a sent header away: itself, its parts, what they decode to, and how JSON writes them."""
-    for value in sent:
-        parts = [value, *value.split()]
-        parts += [decoded for part in parts if (decoded := _decoded(part))]
-        parts += [part.rpartition(":")[2] for part in parts] + [
-            part.partition("=")[2] for part in parts
-        ]
-        for part in parts:
-            if len(part) >= _SHORT and part.lower() not in (
-                "basic",
-                "bearer",
-                "token",
-                "digest",
-                "negotiate",
-            ):
-                yield part
-                yield json.dumps(part)[1:-1]
-
-
-def _decoded(part: str) -> str:
-    try:
-        return base64.b64decode(part, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return ""
 
 
 def is_page(data: bytes) -> bool:

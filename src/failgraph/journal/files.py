@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections import OrderedDict, deque
+from enum import Enum, auto
 
 from failgraph.diagnostics import count, warn_once
 from failgraph.journal.lines import Line, packed, packed_note
@@ -22,6 +23,20 @@ _NOTE_BYTES = 1024
 """More than a note on what was removed takes."""
 _MAX_REMEMBERED = 16384
 """Failures without a place in a trace, of which is known that they are in the journal."""
+
+
+class WriteResult(Enum):
+    """What became of a line given to `Journal.write`.
+
+    Attributes:
+        WRITTEN: The line is in the journal.
+        ALREADY_WRITTEN: The journal holds this failure, which has no place in a trace, already.
+        FAILED: The line could not be written; the failure is not in the journal.
+    """
+
+    WRITTEN = auto()
+    ALREADY_WRITTEN = auto()
+    FAILED = auto()
 
 
 class _File:
@@ -78,28 +93,28 @@ class Journal:
         self._removed = 0
         self._alone: OrderedDict[tuple[str | None, str, bool], None] = OrderedDict()
 
-    def keep(self, line: Line, directory: str, most_bytes: int) -> bool | None:
-        """Write a line; whether it is in the journal, None where it is since before: one without a place in a trace."""
+    def write(self, line: Line, directory: str, most_bytes: int) -> WriteResult:
+        """Write a line, unless it holds a failure without a place in a trace that was written before."""
         key = (line.trace_id, line.event.event_id, line.remote)
         with self._lock:
             if key in self._alone:
-                return None
+                return WriteResult.ALREADY_WRITTEN
             try:
-                self._write(line, packed(line), directory, most_bytes)
+                self._append(line, packed(line), directory, most_bytes)
             except Exception as error:  # noqa: BLE001 - a disk and a file system may do anything
                 count("journal_lost")
                 why = getattr(error, "strerror", None) or str(error) or type(error).__name__
                 warn_once(
                     "journal", "failgraph: the journal in %s cannot be written (%s)", directory, why
                 )
-                return False
+                return WriteResult.FAILED
             if line.placement == "journal":
                 self._alone[key] = None
                 if len(self._alone) > _MAX_REMEMBERED:
                     self._alone.popitem(last=False)
-            return True
+            return WriteResult.WRITTEN
 
-    def _write(self, line: Line, data: bytes, directory: str, most_bytes: int) -> None:
+    def _append(self, line: Line, data: bytes, directory: str, most_bytes: int) -> None:
         self._waiting.append((line, data))
         if self._writing:
             return  # this thread is at it, further down

@@ -9,7 +9,7 @@ from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContex
 from failgraph.codec import Span as Place, encode_event
 from failgraph.context import Birth
 from failgraph.diagnostics import guard
-from failgraph.journal.files import Journal
+from failgraph.journal.files import Journal, WriteResult
 from failgraph.recording import sdk_spans
 from failgraph.recording.hop_log import Logged
 from failgraph.recording.index import Index
@@ -194,10 +194,11 @@ def _keep(
     line = line_of(
         observation, span, seq, "journal" if alone else recorded.placement, own=own, late=late
     )
-    kept = journal.keep(line, folder, current().journal_max_bytes)
-    if alone and kept is not False:
-        return recorded._replace(placement="journal" if kept else "duplicate")
-    return recorded
+    result = journal.write(line, folder, current().journal_max_bytes)
+    if not alone or result is WriteResult.FAILED:
+        return recorded
+    written = result is WriteResult.WRITTEN
+    return recorded._replace(placement="journal" if written else "duplicate")
 
 
 def _may_link(
