@@ -10,9 +10,10 @@ from pydantic import BaseModel
 from failgraph import semconv
 from failgraph.codec.attributes import halved_bytes, read_int, read_text, text_bytes
 from failgraph.failure import cause_graph
+from failgraph.failure.boundary import parse_boundary
 from failgraph.failure.kinds import fits_pattern
 from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
-from failgraph.failure.salvage import boundary_of, salvage
+from failgraph.failure.salvage import salvage
 from failgraph.losses import Loss, Losses
 from failgraph.text import ID_LENGTH, escape_surrogates, shared
 
@@ -116,7 +117,7 @@ def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
     foreign["http_status"] = _number(attributes, semconv.FOREIGN_HTTP_STATUS)
     if any(value is not None for value in foreign.values()):
         fields["foreign_error"] = foreign
-    boundary = boundary_of(fields["boundary"])
+    boundary = parse_boundary(fields["boundary"])
     prefix = _DETAILS.get(boundary) if boundary is not None else None
     if boundary is not None and prefix is not None:
         details = _details(attributes, prefix)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from failgraph.failure.boundary import parse_boundary
 from failgraph.failure.records import FailureBoundary
-from failgraph.failure.salvage import boundary_of
 from failgraph.text import bounded_id, escape_surrogates, safe_str
 
 BoundaryFor = Callable[[BaseException], "FailureBoundary | None"]
@@ -92,7 +92,7 @@ def foreign_status(error: BaseException) -> int | None:
 
 def named_boundary(error: BaseException) -> FailureBoundary | None:
     """The boundary that the failure `error` names itself."""
-    return boundary_of(_said(error, "boundary"))
+    return parse_boundary(_said(error, "boundary"))
 
 
 def _said(error: BaseException, name: str) -> Any:

@@ -27,10 +27,11 @@ from failgraph.exceptions.cause_chain import (
     named_boundary,
     record_of,
 )
+from failgraph.failure.boundary import parse_boundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.kinds import OTHER
 from failgraph.failure.records import FailureBoundary, FailureEvent, SdkErrorDetails
-from failgraph.failure.salvage import boundary_of, fields_of
+from failgraph.failure.salvage import fields_of
 from failgraph.redaction import redact, redact_and_truncate, redact_fields
 from failgraph.settings import current
 from failgraph.text import bounded_id, cut, escape_surrogates, safe_str
@@ -119,7 +120,7 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
             if isinstance(foreign_error, BaseException)
             else foreign_error
         )
-        self.boundary = boundary_of(boundary)
+        self.boundary = parse_boundary(boundary)
         self.stage = stage
         self.operation = operation
         self.operation_id = operation_id

@@ -1,7 +1,7 @@
 """The records of `nemo_gym.core.failure_records`: same names, fields, limits and validators.
 
-On the wire what is absent stays absent: no dump holds a null, and inside a report an event does not repeat the id that
-keys it.
+On the wire an absent field stays absent: no dump holds a null, and inside a report an event does
+not repeat the id that keys it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,31 @@ from pydantic import (
 from typing_extensions import Self
 
 from failgraph.failure import cause_graph
-from failgraph.failure.boundary import FailureBoundary as FailureBoundary
+from failgraph.failure.boundary import FailureBoundary
+from failgraph.failure.details import (
+    DETAILS_OF,
+    FailureDetails,
+    ModelFailureDetails,
+    SandboxFailureDetails,
+    SdkErrorDetails,
+    without_nulls,
+)
 
+__all__ = [
+    "EpisodeFailure",
+    "FailureBoundary",
+    "FailureDetails",
+    "FailureEvent",
+    "FailureReport",
+    "FailureStage",
+    "ModelFailureDetails",
+    "SandboxFailureDetails",
+    "SdkErrorDetails",
+    "validate_failure_event_map",
+]
+
+# The stage of a rollout that a failure belongs to; admission comes before seed.
 FailureStage = Literal["admission", "seed", "agent", "verification", "cleanup"]
-"""The stage of a rollout that a failure belongs to; admission precedes seed."""
-
-
-def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _checked_kind(kind: str) -> str:
@@ -39,65 +56,12 @@ def _checked_kind(kind: str) -> str:
 
 
 def _with_id(key: object, event: object) -> object:
-    """An event of a report in full: with the id that keys it, and of Gym's own class as plain fields."""
+    """Return an event of a report with its id, and one of Gym's own class as plain fields."""
     if isinstance(event, BaseModel) and not isinstance(event, FailureEvent):
         event = event.model_dump(mode="json")
     if isinstance(event, Mapping) and "event_id" not in event:
         return {**event, "event_id": key}
     return event
-
-
-class SdkErrorDetails(BaseModel):
-    """What an adapter chose to keep of a third-party error before it raised its own failure; never the error itself."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    exception_type: str = Field(min_length=1, max_length=256)
-    message: str = Field(max_length=2000)
-    http_status: int | None = Field(default=None, ge=100, le=599)
-
-    @model_serializer(mode="wrap")
-    def _serialize_details(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_nulls(handler(self))
-
-
-class SandboxFailureDetails(BaseModel):
-    """Observed sandbox facts; missing evidence stays absent. A last execution id does not establish a cause."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    provider: str | None = Field(default=None, max_length=256)
-    sandbox_id: str | None = Field(default=None, max_length=256)
-    execution_id: str | None = Field(default=None, max_length=256)
-    exit_code: int | None = None
-    provider_status_reason: str | None = Field(default=None, max_length=2000)
-
-    @model_serializer(mode="wrap")
-    def _serialize_details(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_nulls(handler(self))
-
-
-class ModelFailureDetails(BaseModel):
-    """Observed facts of a model request, independent of retry or scoring policy."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
-
-    provider_request_id: str | None = Field(default=None, max_length=256)
-    request_upload_complete: bool | None = None
-
-    @model_serializer(mode="wrap")
-    def _serialize_details(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_nulls(handler(self))
-
-
-FailureDetails = SandboxFailureDetails | ModelFailureDetails
-"""Details, by the schema that the event's boundary selects."""
-
-DETAILS_OF: Mapping[FailureBoundary, type[SandboxFailureDetails | ModelFailureDetails]] = {
-    FailureBoundary.SANDBOX: SandboxFailureDetails,
-    FailureBoundary.MODEL: ModelFailureDetails,
-}
-"""The boundaries that may carry details, and their schema."""
 
 
 class FailureEvent(BaseModel):
@@ -146,7 +110,7 @@ class FailureEvent(BaseModel):
 
     @model_serializer(mode="wrap")
     def _serialize_event(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_nulls(handler(self))
+        return without_nulls(handler(self))
 
 
 class FailureReport(BaseModel):
@@ -182,7 +146,7 @@ class FailureReport(BaseModel):
 
     @model_serializer(mode="wrap")
     def _serialize_report(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = _without_nulls(handler(self))
+        fields = without_nulls(handler(self))
         for event in fields.get("events", {}).values():
             event.pop("event_id", None)
         return fields

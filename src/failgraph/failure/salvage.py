@@ -1,184 +1,180 @@
-"""A valid `FailureEvent` from fields that may break its schema, and what had to go: the one lenient way in.
+"""Make a valid `FailureEvent` from fields that may break its schema: the one lenient way in.
 
-Used where refusing would lose a failure: an exception that is being handled, a record of Gym's own class, a damaged
-event read back from a backend.
+Used where a refusal would lose a failure: an exception that is being handled, a record of Gym's
+own class, a damaged event read back from a backend.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from failgraph.failure.boundary import FailureBoundary, parse_boundary
+from failgraph.failure.details import DETAILS_OF
 from failgraph.failure.kinds import OTHER
-from failgraph.failure.records import (
-    DETAILS_OF,
-    FailureBoundary,
-    FailureEvent,
-    FailureStage,
-    SdkErrorDetails,
-)
+from failgraph.failure.records import FailureEvent, FailureStage, SdkErrorDetails
 from failgraph.losses import Loss, LossKind
 from failgraph.text import ID_LENGTH, bounded_id, cut, escape_surrogates, safe_str
+
+# Shortens a text that is no id to a limit in characters.
+Shorten = Callable[[str, int], str]
 
 _STAGES = frozenset(get_args(FailureStage))
 
 
-def _max_lengths(model: type[BaseModel]) -> dict[str, int]:
-    found = {}
+def _length_limits(model: type[BaseModel]) -> dict[str, int]:
+    """Return the longest text of each field in characters, 0 for a field without such a limit."""
+    limits = {}
     for name, field in model.model_fields.items():
-        limits = (getattr(rule, "max_length", None) for rule in field.metadata)
-        found[name] = next((limit for limit in limits if limit is not None), 0)
-    return found
+        rules = (getattr(rule, "max_length", None) for rule in field.metadata)
+        limits[name] = next((limit for limit in rules if limit is not None), 0)
+    return limits
 
 
-_LENGTHS: dict[type[BaseModel], dict[str, int]] = {
-    model: _max_lengths(model) for model in (FailureEvent, SdkErrorDetails, *DETAILS_OF.values())
+_LENGTH_LIMITS: dict[type[BaseModel], dict[str, int]] = {
+    model: _length_limits(model) for model in (FailureEvent, SdkErrorDetails, *DETAILS_OF.values())
 }
-
-_NO_TEXTS = ("event_id", "boundary", "stage", "http_status", "details", "foreign_error")
-_TEXTS = {
+_NOT_PLAIN_TEXT = ("event_id", "boundary", "stage", "http_status", "details", "foreign_error")
+_PLAIN_TEXT_LIMITS = {
     name: limit or sys.maxsize
-    for name, limit in _LENGTHS[FailureEvent].items()
-    if name not in _NO_TEXTS
+    for name, limit in _LENGTH_LIMITS[FailureEvent].items()
+    if name not in _NOT_PLAIN_TEXT
 }
-"""The most characters of each field that is text and nothing else."""
 
 
-def boundary_of(value: object) -> FailureBoundary | None:
-    """The boundary that `value` names (ours, Gym's own, or its text), or None."""
-    if value is None or type(value) is FailureBoundary:
-        return value
-    try:
-        return FailureBoundary(value.value if isinstance(value, Enum) else str.__str__(value))
-    except Exception:  # noqa: BLE001 - anything may be handed in as a boundary, and none of it may raise
-        return None
+class Salvaged(NamedTuple):
+    """A repaired event and the repairs.
+
+    Attributes:
+        event: None if the fields name no boundary, since there is no event without one.
+        losses: What had to be left out or cut.
+    """
+
+    event: FailureEvent | None
+    losses: tuple[Loss, ...]
+
+
+class _Damage(NamedTuple):
+    kind: LossKind
+    what: str  # a field, or a model that could not be built
+
+
+class _Repaired(NamedTuple):
+    value: Any  # fits the schema, or None if the field must be left out
+    damage: tuple[_Damage, ...] = ()
 
 
 def fields_of(record: object) -> dict[str, Any]:
-    """The fields of a record given as a mapping or as a pydantic model of ours or of Gym's; empty for anything else."""
+    """Return the fields of a record, empty if it is none.
+
+    Args:
+        record: A mapping, or a pydantic model of ours or of Gym's.
+    """
     if isinstance(record, BaseModel):
         return record.model_dump(mode="json")
     return dict(record) if isinstance(record, Mapping) else {}
 
 
-def salvage(
-    event_id: str, fields: Mapping[str, Any], shorten: Callable[[str, int], str] = cut
-) -> tuple[FailureEvent | None, list[Loss]]:
-    """An event of `fields`, and what it had to leave out or cut. Without a boundary there is no event: None.
+def salvage(event_id: str, fields: Mapping[str, Any], shorten: Shorten = cut) -> Salvaged:
+    """Build an event from as many fields as fit the schema. Never raises on their content.
 
-    `shorten` makes a text, which is no id, fit its limit in characters.
-
-    `event_id` wins over one in `fields`. Never raises on the content of `fields`.
+    Args:
+        event_id: Wins over an `event_id` in `fields`.
+        fields: By name, as in `FailureEvent`. Absent fields may be None.
+        shorten: Makes a text fit its limit in characters. Ids are shortened by a digest instead,
+            so that edges that name them still meet.
     """
-    losses: list[Loss] = []
-
-    def lose(kind: LossKind, what: str) -> None:
-        losses.append(Loss(kind, f"{what} of {event_id}"))
-
-    boundary = boundary_of(fields.get("boundary"))
+    boundary = parse_boundary(fields.get("boundary"))
     if boundary is None:
-        lose("attribute_missing", "boundary")
-        return None, losses
-    kept: dict[str, Any] = {"event_id": event_id, "boundary": boundary}
+        return Salvaged(None, (Loss("attribute_missing", f"boundary of {event_id}"),))
+    values: dict[str, Any] = {"event_id": event_id, "boundary": boundary}
+    damage: list[_Damage] = []
     for name, value in fields.items():
         if name in ("event_id", "boundary") or value is None:
             continue
-        if type(value) is str and len(value) <= _TEXTS.get(name, -1) and value.isascii():
-            kept[name] = value  # as nearly all are
+        if (
+            type(value) is str
+            and len(value) <= _PLAIN_TEXT_LIMITS.get(name, -1)
+            and value.isascii()
+        ):
+            values[name] = value  # the common case, kept fast
             continue
         try:
-            kept[name] = _field(boundary, name, value, lose, shorten)
-        except Exception:  # noqa: BLE001 - an object of the user's may raise whatever it is asked
-            lose("unknown_field", name)
-    if not kept.get("failure_kind"):
-        kept["failure_kind"] = OTHER
-        lose("attribute_missing", "failure_kind")
-    return FailureEvent(
-        **{name: value for name, value in kept.items() if value is not None}
-    ), losses
+            repaired = _repair(boundary, name, value, shorten)
+        except Exception:  # noqa: BLE001 - a user's object may raise anything when it is read
+            repaired = _left_out(name)
+        values[name] = repaired.value
+        damage.extend(repaired.damage)
+    if not values.get("failure_kind"):
+        values["failure_kind"] = OTHER
+        damage.append(_Damage("attribute_missing", "failure_kind"))
+    event = FailureEvent(**{name: value for name, value in values.items() if value is not None})
+    return Salvaged(event, tuple(Loss(kind, f"{what} of {event_id}") for kind, what in damage))
 
 
-def _field(
-    boundary: FailureBoundary,
-    name: str,
-    value: object,
-    lose: Any,
-    shorten: Callable[[str, int], str],
-) -> Any:
-    """The value of a field of an event, as it fits the schema; None where it does not."""
-    if name not in _LENGTHS[FailureEvent]:
-        return lose("unknown_field", safe_str(name)[:80])
+def _repair(boundary: FailureBoundary, name: str, value: object, shorten: Shorten) -> _Repaired:
+    """Make the value of one field of an event fit the schema."""
+    if name not in _LENGTH_LIMITS[FailureEvent]:
+        return _left_out(name)
     if name == "details":
-        return _details(boundary, value, lose, shorten)
+        details_model = DETAILS_OF.get(boundary)
+        return _repair_model(details_model, value, shorten) if details_model else _left_out(name)
     if name == "foreign_error":
-        return _part(SdkErrorDetails, value, lose, shorten)
+        return _repair_model(SdkErrorDetails, value, shorten)
     if name == "http_status":
-        return _status(value, lose)
+        return _repair_status(value)
     if name == "stage":
-        return _stage(value, lose)
-    return _text(name, value, _LENGTHS[FailureEvent][name], lose, shorten)
+        return _Repaired(value) if isinstance(value, str) and value in _STAGES else _left_out(name)
+    return _repair_text(name, value, _LENGTH_LIMITS[FailureEvent][name], shorten)
 
 
-def _text(
-    name: str, value: object, limit: int, lose: Any, shorten: Callable[[str, int], str]
-) -> str:
+def _left_out(name: str) -> _Repaired:
+    return _Repaired(None, (_Damage("unknown_field", safe_str(name)[:80]),))
+
+
+def _repair_text(name: str, value: object, limit: int, shorten: Shorten) -> _Repaired:
+    damage: list[_Damage] = []
     if not isinstance(value, str):
-        lose("unknown_field", name)
+        damage.append(_Damage("unknown_field", name))
     text = escape_surrogates(safe_str(value))
     if limit and len(text) > limit:
-        lose("text_cut", name)
+        damage.append(_Damage("text_cut", name))
         text = bounded_id(text) if limit == ID_LENGTH else shorten(text, limit)
-    return text
+    return _Repaired(text, tuple(damage))
 
 
-def _status(value: object, lose: Any) -> int | None:
+def _repair_status(value: object) -> _Repaired:
     if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
-        return value
-    lose("unknown_field", "http_status")
-    return None
+        return _Repaired(value)
+    return _left_out("http_status")
 
 
-def _stage(value: object, lose: Any) -> object:
-    if isinstance(value, str) and value in _STAGES:
-        return value
-    lose("unknown_field", "stage")
-    return None
-
-
-def _details(
-    boundary: FailureBoundary, value: object, lose: Any, shorten: Callable[[str, int], str]
-) -> BaseModel | None:
-    model = DETAILS_OF.get(boundary)
-    if model is None:
-        lose("unknown_field", "details")
-        return None
-    return _part(model, value, lose, shorten)
-
-
-def _part(
-    model: type[BaseModel], value: object, lose: Any, shorten: Callable[[str, int], str]
-) -> BaseModel | None:
-    """`value` as a `model`, without the fields that do not fit."""
-    kept: dict[str, Any] = {}
+def _repair_model(model: type[BaseModel], value: object, shorten: Shorten) -> _Repaired:
+    """Build a `model` without the fields that do not fit it."""
+    limits = _LENGTH_LIMITS[model]
+    values: dict[str, Any] = {}
+    damage: list[_Damage] = []
     for name, part in fields_of(value).items():
         if part is None:
             continue
-        if name not in _LENGTHS[model]:
-            lose("unknown_field", safe_str(name)[:80])
+        if name not in limits:
+            repaired = _left_out(name)
         elif name == "http_status":
-            kept[name] = _status(part, lose)
-        elif limit := _LENGTHS[model][name]:
-            kept[name] = _text(name, part, limit, lose, shorten)
+            repaired = _repair_status(part)
+        elif limits[name]:
+            repaired = _repair_text(name, part, limits[name], shorten)
         elif type(part) is (bool if name == "request_upload_complete" else int):
-            kept[name] = part
+            repaired = _Repaired(part)
         else:
-            lose("unknown_field", name)
+            repaired = _left_out(name)
+        if repaired.value is not None:
+            values[name] = repaired.value
+        damage.extend(repaired.damage)
     try:
-        return model(**kept)
+        return _Repaired(model(**values), tuple(damage))
     except ValidationError:
-        lose("attribute_missing", model.__name__)
-        return None
+        damage.append(_Damage("attribute_missing", model.__name__))
+        return _Repaired(None, tuple(damage))

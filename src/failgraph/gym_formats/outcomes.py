@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from failgraph.failure.boundary import FailureBoundary as Boundary
-from failgraph.failure.salvage import boundary_of
+from failgraph.failure.boundary import FailureBoundary as Boundary, parse_boundary
 from failgraph.gym_formats.error_bodies import Body, Caller, unnested
 from failgraph.gym_formats.failure_classes import SERVER_TYPES, escaped_from, meaning_of
 from failgraph.gym_formats.validation_errors import without_inputs
@@ -63,7 +62,7 @@ def _outcome(
     name = failure_class if isinstance(failure_class, str) and failure_class else None
     if (
         failure_id is not None
-        and boundary_of(dict(reported).get(failure_id, {}).get("boundary")) is not None
+        and parse_boundary(dict(reported).get(failure_id, {}).get("boundary")) is not None
     ):
         return Outcome(reported, failure_id, name)
     made = tuple(_linked(_own(row, name), f"{prefix}-"))

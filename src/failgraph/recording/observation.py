@@ -36,10 +36,11 @@ from failgraph.exceptions.failure_exception import (
     renew,
     sdk_error_details,
 )
+from failgraph.failure.boundary import parse_boundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.kinds import OTHER, UNHANDLED, kind_of
 from failgraph.failure.records import FailureBoundary, FailureEvent
-from failgraph.failure.salvage import boundary_of, fields_of
+from failgraph.failure.salvage import fields_of
 from failgraph.redaction import redact_event, redact_fields
 from failgraph.settings import current
 from failgraph.text import safe_str
@@ -134,7 +135,7 @@ def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observation
     """`error` with its explicit causes, or the members of a group with theirs; `hints` are of it, or of each member."""
     handed = leaves(error)
     own = {id(leaf) for leaf in handed}
-    setting, hint = current().boundary or server_boundary(), boundary_of(hints.boundary)
+    setting, hint = current().boundary or server_boundary(), parse_boundary(hints.boundary)
 
     def boundary_for(failure: BaseException) -> FailureBoundary | None:
         return named_boundary(failure) or (hint if id(failure) in own else None) or setting
