@@ -21,7 +21,7 @@ from opentelemetry.trace import SpanKind
 import failgraph
 from failgraph import NgFailureEvent
 from failgraph.journal import files as journal_files
-from failgraph.journal.lines import line_of, packed
+from failgraph.journal.lines import encode_line, parse_line
 from failgraph.recording import writer
 from failgraph.recording.recorder import recorder
 from failgraph.settings import current
@@ -178,9 +178,9 @@ def test_what_is_read_is_what_was_written(directory, fields):
     written = event("a", boundary="sandbox", details=details, failure_reason="é\u202e\x1b[0m")
     failgraph.record(written)
     (raw,) = lines(directory)
-    line = line_of(raw)
+    line = parse_line(raw)
     assert line.event == written
-    assert packed(line) == files(directory)[0].read_bytes()
+    assert encode_line(line) == files(directory)[0].read_bytes()
 
 
 # --- files

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from failgraph.cli import main
-from failgraph.journal.lines import packed_note
+from failgraph.journal.lines import encode_removed_note
 from failgraph.readers import Trace, read, spans
 from failgraph.view.json_rows import show_row
 from journals import event, line
@@ -213,7 +213,7 @@ def test_a_directory_is_read_as_its_files(tmp_path):
 
 def test_what_a_process_removed_is_said(tmp_path):
     """The journal is no longer whole, and says so."""
-    (tmp_path / "a-1-1.jsonl").write_bytes(packed_note(3, "policy", 7) + line("a"))
+    (tmp_path / "a-1-1.jsonl").write_bytes(encode_removed_note(3, "policy", 7) + line("a"))
     (loss,) = read(tmp_path).losses
     assert loss == ("partial_trace", "3 failures of policy (process 7) went at the journal's limit")
 
@@ -358,7 +358,7 @@ def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
     copied, own = seen(event("a"), MS, remote=True), seen(event("b"), MS)
     trace = write(tmp_path / "trace.jsonl", process(span(1, None, copied, own, kind=SERVER)))
     (tmp_path / "j.jsonl").write_bytes(
-        line("a") + line("b") + line("b", remote=True) + packed_note(1, "policy", 7)
+        line("a") + line("b") + line("b", remote=True) + encode_removed_note(1, "policy", 7)
     )
     for expected in (
         "1 imported, 2 already there, 1 not a failure",

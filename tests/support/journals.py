@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from failgraph import FailureBoundary, FailureEvent
-from failgraph.journal.lines import Line, packed
+from failgraph.journal.lines import JournalLine, encode_line
 from otlp_file import T0, TRACE
 
 MS = 1_000_000
@@ -68,4 +68,6 @@ def line(event_id: str, number: int | None = 2, at: int = 5 * MS, **fields: Any)
             place, span_name=f"span-{number}", span_kind="INTERNAL", span_start_unix_nano=T0 + 1000
         )
     known.update(fields)
-    return packed(Line(time_unix_nano=T0 + at, event=event(event_id, cause, **record), **known))
+    return encode_line(
+        JournalLine(time_unix_nano=T0 + at, event=event(event_id, cause, **record), **known)
+    )

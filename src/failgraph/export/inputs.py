@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 from failgraph.errors import SourceError
 from failgraph.export.account import Account
 from failgraph.gym_formats.failure_classes import is_known
-from failgraph.journal.lines import Line, is_line, is_note, line_of
+from failgraph.journal.lines import JournalLine, is_journal_line, is_removed_note, parse_line
 from failgraph.losses import Loss
 from failgraph.readers.contents import BadLines, Found
 from failgraph.readers.lines import numbered
@@ -31,7 +31,7 @@ class Saved(NamedTuple):
 class Kept(NamedTuple):
     """A failure of a journal, and where it stands."""
 
-    line: Line
+    line: JournalLine
     place: Place
 
 
@@ -99,7 +99,7 @@ class _Reading:
         except (ValueError, RecursionError):
             self._malform(f"line {number} is no JSON")
             return None
-        if is_line(row) or is_note(row):
+        if is_journal_line(row) or is_removed_note(row):
             return self._kept(number, row)
         return self._attempt(number, row)
 
@@ -107,7 +107,7 @@ class _Reading:
         """The failure of a journal's line."""
         self._begin()
         try:
-            line = None if is_note(row) else line_of(row)
+            line = None if is_removed_note(row) else parse_line(row)
         except ValueError as error:
             self._malform(f"line {number}: {error}")
             return None

@@ -14,7 +14,7 @@ from collections import OrderedDict, deque
 from enum import Enum, auto
 
 from failgraph.diagnostics import count, warn_once
-from failgraph.journal.lines import Line, packed, packed_note
+from failgraph.journal.lines import JournalLine, encode_line, encode_removed_note
 
 _STRANGE = re.compile(r"[^A-Za-z0-9._-]+")
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -86,21 +86,21 @@ class Journal:
         # Reentrant: a signal handler, or a finalizer, of this thread may record while a line is being written.
         self._lock = threading.RLock()
         self._writing = False
-        self._waiting: deque[tuple[Line, bytes]] = deque()
+        self._waiting: deque[tuple[JournalLine, bytes]] = deque()
         self._directory = ""
         self._file: _File | None = None
         self._before: _File | None = None
         self._removed = 0
         self._alone: OrderedDict[tuple[str | None, str, bool], None] = OrderedDict()
 
-    def write(self, line: Line, directory: str, most_bytes: int) -> WriteResult:
+    def write(self, line: JournalLine, directory: str, most_bytes: int) -> WriteResult:
         """Write a line, unless it holds a failure without a place in a trace that was written before."""
         key = (line.trace_id, line.event.event_id, line.remote)
         with self._lock:
             if key in self._alone:
                 return WriteResult.ALREADY_WRITTEN
             try:
-                self._append(line, packed(line), directory, most_bytes)
+                self._append(line, encode_line(line), directory, most_bytes)
             except Exception as error:  # noqa: BLE001 - a disk and a file system may do anything
                 count("journal_lost")
                 why = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -114,7 +114,7 @@ class Journal:
                     self._alone.popitem(last=False)
             return WriteResult.WRITTEN
 
-    def _append(self, line: Line, data: bytes, directory: str, most_bytes: int) -> None:
+    def _append(self, line: JournalLine, data: bytes, directory: str, most_bytes: int) -> None:
         self._waiting.append((line, data))
         if self._writing:
             return  # this thread is at it, further down
@@ -126,7 +126,7 @@ class Journal:
             finally:
                 self._writing = False
 
-    def _room(self, line: Line, needed: int, directory: str, most: int) -> _File:
+    def _room(self, line: JournalLine, needed: int, directory: str, most: int) -> _File:
         """The file that takes so many bytes more, of `most` in all: the one in use, or a new one."""
         if needed + _NOTE_BYTES > most:
             raise OSError("a line is longer than half of its size limit")
@@ -140,10 +140,12 @@ class Journal:
             self._leave(self._file)
         self._file = self._new(line)
         if self._removed:
-            self._file.append(packed_note(self._removed, line.service, line.pid), failures=0)
+            self._file.append(
+                encode_removed_note(self._removed, line.service, line.pid), failures=0
+            )
         return self._file
 
-    def _new(self, line: Line) -> _File:
+    def _new(self, line: JournalLine) -> _File:
         service = _STRANGE.sub("_", line.service).lstrip(".")[:_MAX_SERVICE] or "service"
         if not os.path.isdir(self._directory):
             with contextlib.suppress(FileExistsError):  # another process was quicker

@@ -18,7 +18,7 @@ _HEX = re.compile("[0-9a-f]+")
 _HUGE = 2**63
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A failure as the journal has it. Ids are in lower-case hex."""
 
     time_unix_nano: int
@@ -47,7 +47,7 @@ class Line(NamedTuple):
     """Recorded after its hop's report was written."""
 
 
-def packed(line: Line) -> bytes:
+def encode_line(line: JournalLine) -> bytes:
     """The bytes of a line, with the line feed; ASCII alone."""
     fields = line._asdict()
     fields["event"] = _numbers(line.event.model_dump(mode="json"))
@@ -65,7 +65,7 @@ def _numbers(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-def packed_note(removed: int, service: str, pid: int) -> bytes:
+def encode_removed_note(removed: int, service: str, pid: int) -> bytes:
     """The first line of a file before which so many failures of the process were removed."""
     return (
         json.dumps(
@@ -75,22 +75,22 @@ def packed_note(removed: int, service: str, pid: int) -> bytes:
     )
 
 
-def is_line(document: object) -> bool:
+def is_journal_line(document: object) -> bool:
     """Whether a JSON document is a line of a journal."""
     return isinstance(document, dict) and document.keys() >= _KEYS
 
 
-def is_note(document: object) -> bool:
+def is_removed_note(document: object) -> bool:
     """Whether a JSON document says how much of a journal was removed."""
     return isinstance(document, dict) and document.keys() == _NOTE
 
 
-def line_of(fields: Mapping[str, Any]) -> Line:
+def parse_line(fields: Mapping[str, Any]) -> JournalLine:
     """The line that a JSON document is. Raises ValueError in a sentence where it cannot be one."""
     trace_id, span_id = _id(fields, "trace_id", 32), _id(fields, "span_id", 16)
     if (trace_id is None) != (span_id is None):
         raise ValueError("a journal's line with half a place")
-    return Line(
+    return JournalLine(
         time_unix_nano=_count(fields, "time_unix_nano"),
         seq=_count(fields, "seq"),
         trace_id=trace_id,

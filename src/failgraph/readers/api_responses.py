@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from failgraph.journal.lines import is_line, is_note
+from failgraph.journal.lines import is_journal_line, is_removed_note
 from failgraph.readers.contents import MAX_REFUSALS
 from failgraph.readers.row_attempts import shape_of
 from failgraph.redaction import redact_and_truncate
@@ -55,7 +55,7 @@ def answers(document: object) -> Iterator[Answer]:
 
 
 def _answer(top: dict[str, object]) -> Answer:
-    if shape_of(top) is not None or is_line(top) or is_note(top):
+    if shape_of(top) is not None or is_journal_line(top) or is_removed_note(top):
         return Answer((top,))
     if is_jaeger(top):
         return Answer((top,), jaeger=True)
@@ -91,8 +91,8 @@ def _is_trace(top: object) -> bool:
     keys = top if isinstance(top, dict) else ()
     return (
         is_jaeger(top)
-        or is_line(top)
-        or is_note(top)
+        or is_journal_line(top)
+        or is_removed_note(top)
         or shape_of(top) is not None
         or any(str(key).replace("_", "").lower() in _OTLP for key in keys)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from failgraph.journal.lines import is_line, is_note
+from failgraph.journal.lines import is_journal_line, is_removed_note
 from failgraph.readers.api_responses import answers, is_jaeger
 from failgraph.readers.contents import BadLines
 from failgraph.readers.jaeger_json import jaeger_spans
@@ -41,7 +41,7 @@ def spans_of(
 
 def _spans(top: object, at: At, *, jaeger: bool) -> Iterator[SpanRecord]:
     fields = at.dict(top, "a document")
-    if is_line(top) or is_note(top):
+    if is_journal_line(top) or is_removed_note(top):
         return journal_spans(fields, at)
     if shape_of(top) is not None:
         return row_spans(fields, at)

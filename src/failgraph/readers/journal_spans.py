@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from failgraph import semconv
 from failgraph.codec import encode_event
 from failgraph.codec.attributes import Attributes
-from failgraph.journal.lines import Line, is_note, line_of
+from failgraph.journal.lines import JournalLine, is_removed_note, parse_line
 from failgraph.losses import Loss
 from failgraph.readers.json_parts import At, count, fingerprint
 from failgraph.traces.spans import KINDS, EventRecord, SpanRecord
@@ -21,7 +21,7 @@ _UNNAMED = "a span that only the journal knows"
 
 def journal_spans(fields: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
     """The spans that stand for a line, or none, and what it says to be gone."""
-    if is_note(fields):
+    if is_removed_note(fields):
         whose = f"{fields['service']} (process {fields['pid']})"
         at.bad.lose(
             Loss(
@@ -31,7 +31,7 @@ def journal_spans(fields: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
         )
         return
     try:
-        line = line_of(fields)
+        line = parse_line(fields)
     except ValueError as error:
         at.wrong(str(error))
         return
@@ -55,7 +55,7 @@ def journal_spans(fields: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
     )
 
 
-def _stand_in(line: Line, trace_id: str, span_id: str) -> SpanRecord:
+def _stand_in(line: JournalLine, trace_id: str, span_id: str) -> SpanRecord:
     return SpanRecord(
         trace_id=trace_id,
         span_id=span_id,
@@ -73,7 +73,7 @@ def _stand_in(line: Line, trace_id: str, span_id: str) -> SpanRecord:
     )
 
 
-def _process(line: Line) -> int:
+def _process(line: JournalLine) -> int:
     return fingerprint([line.service, line.pid])
 
 
@@ -82,6 +82,6 @@ def failure_span_attributes() -> Attributes:
     return {semconv.FAILURE_SPAN: True, semconv.JOURNAL: True}
 
 
-def event_attributes(line: Line) -> Attributes:
+def event_attributes(line: JournalLine) -> Attributes:
     """The attributes of its failure event."""
     return encode_event(line.event, seq=line.seq, remote=line.remote, late=line.late)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from failgraph.journal.lines import Line
+from failgraph.journal.lines import JournalLine
 
 
 class Place(NamedTuple):
@@ -24,7 +24,7 @@ class Origins:
     def __init__(self) -> None:
         self._of: dict[str, str] = {}
 
-    def place(self, line: Line) -> Place:
+    def place(self, line: JournalLine) -> Place:
         """Where the failure of a line stands; its causes come before it in a journal."""
         event = line.event
         trace_id = line.trace_id

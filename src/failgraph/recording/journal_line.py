@@ -7,7 +7,7 @@ import os
 
 from opentelemetry.trace import Span, SpanContext, SpanKind
 
-from failgraph.journal.lines import Line
+from failgraph.journal.lines import JournalLine
 from failgraph.recording import sdk_spans
 from failgraph.recording.observation import Observation
 from failgraph.redaction import redact_and_truncate
@@ -19,12 +19,12 @@ _MAX_NAME = 256
 
 def line_of(
     observation: Observation, span: Span, seq: int, placed: str, *, own: bool, late: bool
-) -> Line:
+) -> JournalLine:
     """The line for a failure that belongs to `span`, an invalid one where it belongs to no trace."""
     context = span.get_span_context()
     parent, kind = getattr(span, "parent", None), getattr(span, "kind", None)
     started = sdk_spans.start_time(span)
-    return Line(
+    return JournalLine(
         time_unix_nano=max(observation.birth.time_unix_nano, started),
         seq=seq,
         trace_id=f"{context.trace_id:032x}" if context.is_valid else None,
