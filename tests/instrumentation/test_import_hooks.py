@@ -77,4 +77,4 @@ loader = importlib.util.find_spec("httpx").loader
 print(type(loader).__module__, type(copy.copy(loader)) is type(loader), hasattr(type(loader).__new__(type(loader)), "x"))
 """
     pytest.importorskip("httpx")
-    assert run(program, enabled=True) == ["failgraph.instrumentation.startup", "True", "False"]
+    assert run(program, enabled=True) == ["failgraph.instrumentation.import_hooks", "True", "False"]

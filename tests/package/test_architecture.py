@@ -228,9 +228,16 @@ def test_what_is_waited_for_is_what_is_hooked():
             assert callable(getattr(import_module(f"failgraph.instrumentation.{module}"), function))
 
 
-def test_the_start_up_module_is_of_the_standard_library_alone():
-    """At module level it imports `os` and `sys`, and nothing of failgraph."""
-    tree = ast.parse((SOURCE / "instrumentation" / "startup.py").read_text())
+@pytest.mark.parametrize(
+    ("name", "plain", "ours"),
+    [("startup", {"os", "sys"}, ["failgraph.instrumentation"]), ("import_hooks", {"sys"}, [])],
+)
+def test_what_runs_at_start_up_is_of_the_standard_library_alone(name, plain, ours):
+    """At module level these import `os` and `sys`, and of failgraph nothing but each other."""
+    tree = ast.parse((SOURCE / "instrumentation" / f"{name}.py").read_text())
     found = {name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names}
-    assert found == {"os", "sys"}
-    assert [node.module for node in tree.body if isinstance(node, ast.ImportFrom)] == ["__future__"]
+    assert found == plain
+    assert [node.module for node in tree.body if isinstance(node, ast.ImportFrom)] == [
+        "__future__",
+        *ours,
+    ]

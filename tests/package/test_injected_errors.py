@@ -24,10 +24,13 @@ _TOLD = {
     ("flushing.py", "Thread.start"): "flush says that it did not",
     ("flushing.py", "Thread.join"): "flush says that it did not",
     (
-        "clients.py",
+        "http_clients.py",
         "Headers.__contains__",
     ): "a header that cannot be taken off stays on the request",
-    ("clients.py", "Headers.__delitem__"): "a header that cannot be taken off stays on the request",
+    (
+        "http_clients.py",
+        "Headers.__delitem__",
+    ): "a header that cannot be taken off stays on the request",
     ("exceptions.py", "Exception.__new__"): "an exception that cannot be made cannot be raised",
     ("ids.py", "urandom"): "a failure without an id cannot be made",
     ("ids.py", "UUID.__init__"): "a failure without an id cannot be made",

@@ -12,7 +12,7 @@ from typing import Any
 from opentelemetry import trace
 
 from failgraph.diagnostics import logger, set_level
-from failgraph.instrumentation import hooks, startup
+from failgraph.instrumentation import hooks, import_hooks
 from failgraph.instrumentation.providers import name_of, reach
 from failgraph.settings import current
 
@@ -37,7 +37,7 @@ def attach(way: str, *, provider: Any = None, look: bool = True) -> None:
     if first:
         logger.info("failgraph: attached (%s)", way)
         for module in hooks.TARGETS:
-            startup.when_imported(module, hooks.put_on)
+            import_hooks.when_imported(module, hooks.put_on)
     else:
         logger.debug("failgraph: already attached (%s)", way)
     if provider is not None:
@@ -50,7 +50,7 @@ def attach(way: str, *, provider: Any = None, look: bool = True) -> None:
 def detach() -> None:
     """Take off what `attach` put on, and nothing else; a processor stays in its provider, where it does nothing."""
     global _attached
-    startup.forget()
+    import_hooks.forget()
     hooks.take_off()
     with _lock:
         _attached = False
