@@ -8,9 +8,9 @@ import time
 import pytest
 
 from failgraph.failure.kinds import fits_pattern
-from failgraph.gym_formats.error_bodies import MAX_HOPS, Caller, unnested
-from failgraph.gym_formats.failure_classes import CLASSES, is_known, meaning_of
-from failgraph.gym_formats.outcomes import outcome_of
+from failgraph.gym_formats.error_bodies import MAX_HOPS, FailedServer, parse_error_body
+from failgraph.gym_formats.failure_classes import CLASSES, class_meaning, is_known_class
+from failgraph.gym_formats.outcomes import row_outcome
 from failgraph.gym_formats.rollout_ids import attempt_id, rollout_id
 from failgraph.gym_formats.validation_errors import without_inputs
 from gym_rows import hop
@@ -52,10 +52,10 @@ def test_an_episode_id_has_the_same_form():
 def test_every_known_class_has_a_kind_that_is_a_name():
     """No class of the table ends in a kind that would be flagged; an unknown one keeps its own name."""
     assert all(fits_pattern(meaning.kind) for meaning in CLASSES.values())
-    assert meaning_of("Moon Phase!").kind == "Moon Phase!"
-    assert meaning_of("moon").boundary.value == "collection"
+    assert class_meaning("Moon Phase!").kind == "Moon Phase!"
+    assert class_meaning("moon").boundary.value == "collection"
     known = ["timeout_exceeded", "session_lost", "gdpval:eval_missing", "moon", "Moon:Phase"]
-    assert [is_known(name) for name in known] == [True, True, True, False, False]
+    assert [is_known_class(name) for name in known] == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -69,21 +69,21 @@ def test_nested_bodies_are_taken_apart(message, servers):
     body = json.dumps(repr(ValueError(message)))
     for server in reversed(servers):
         body = hop(server, body)
-    found = unnested(body)
-    assert found.callers == tuple(Caller(*server.split("___")) for server in servers)
-    assert found.raised == ("ValueError", message)
+    found = parse_error_body(body)
+    assert found.servers == tuple(FailedServer(*server.split("___")) for server in servers)
+    assert found.exception == ("ValueError", message)
 
 
 def test_a_cut_body_gives_what_is_left_of_it():
     """Wherever it is cut, the servers that are named are right, and the text is a beginning of the whole one."""
     whole = hop("A___a", hop("B___b", json.dumps(repr(ValueError('it\'s "here" \\ now')))))
-    full = unnested(whole)
+    full = parse_error_body(whole)
     for end in range(len(whole)):
-        found = unnested(whole[:end] + "…")
-        assert found.callers == full.callers[: len(found.callers)]
-        if len(found.callers) == 2:
+        found = parse_error_body(whole[:end] + "…")
+        assert found.servers == full.servers[: len(found.servers)]
+        if len(found.servers) == 2:
             assert full.text.startswith(found.text)
-    assert unnested(whole[:-12]).raised[0] == "ValueError"
+    assert parse_error_body(whole[:-12]).exception[0] == "ValueError"
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_a_cut_body_gives_what_is_left_of_it():
 )
 def test_any_other_body_stays_text(body):
     """What is no nested body names no server and is kept, and nothing is raised."""
-    found = unnested(body)
-    assert found.callers == ()
+    found = parse_error_body(body)
+    assert found.servers == ()
     assert found.text in (body, body.strip('"'), "b'")
 
 
@@ -113,7 +113,7 @@ def test_a_body_nested_without_end_is_bounded():
     body = "x"
     for _ in range(MAX_HOPS + 2):
         body = hop("A___a", body)
-    assert len(unnested(body).callers) == MAX_HOPS
+    assert len(parse_error_body(body).servers) == MAX_HOPS
     took = {}
     for size in (8_000, 64_000):
         hostile = [
@@ -126,8 +126,10 @@ def test_a_body_nested_without_end_is_bounded():
         start = time.perf_counter()
         for text in hostile:
             _ = (
-                unnested(text).raised,
-                unnested(f"Hit an exception in A___a calling an inner server: {text}").raised,
+                parse_error_body(text).exception,
+                parse_error_body(
+                    f"Hit an exception in A___a calling an inner server: {text}"
+                ).exception,
             )
         took[size] = time.perf_counter() - start
     assert took[64_000] < 40 * took[8_000] + 0.1
@@ -155,7 +157,7 @@ def test_the_inputs_that_validation_errors_quote_are_left_out(text):
         "_ng_failure_type": "X",
         "_ng_failure_message": text,
     }
-    told = outcome_of({**row, "_ng_failure_response_body": text}, "row")
+    told = row_outcome({**row, "_ng_failure_response_body": text}, "row")
     assert "secret" not in repr(told)
 
 

@@ -9,7 +9,7 @@ from typing import IO, Any, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.export.account import Account
-from failgraph.gym_formats.failure_classes import is_known
+from failgraph.gym_formats.failure_classes import is_known_class
 from failgraph.journal.lines import JournalLine, is_journal_line, is_removed_note, parse_line
 from failgraph.losses import Loss
 from failgraph.readers.contents import BadLines, Found
@@ -132,7 +132,7 @@ class _Reading:
                 return None
             self._account.rows += 1
             if attempt is not None and (attempt.events or attempt.failure_id is not None):
-                if attempt.failure_class is not None and not is_known(attempt.failure_class):
+                if attempt.failure_class is not None and not is_known_class(attempt.failure_class):
                     self._account.meet_unknown(attempt.failure_class)
                 return attempt
             self._account.not_a_failure += 1

@@ -21,7 +21,7 @@ _MAX_CHARACTERS = 65_536
 _HOP = re.compile(
     r"Hit an exception in (\w{1,200}?)___(\S{1,200}) calling an inner server: (.*)", re.DOTALL
 )
-_RAISED = re.compile(r"([A-Za-z_][\w.]{0,199})\((.*?)\)?", re.DOTALL)
+_EXCEPTION = re.compile(r"([A-Za-z_][\w.]{0,199})\((.*?)\)?", re.DOTALL)
 _LITERAL = re.compile(r"(b?)(['\"])((?:[^\\'\"]|\\.|(?!\2)['\"])*)(.*)", re.DOTALL)
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5})|(.))", re.DOTALL
@@ -30,17 +30,24 @@ _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
 _HALF = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z")
 
 
-class Caller(NamedTuple):
+class FailedServer(NamedTuple):
     """A server that answered 500 because one that it called did."""
 
     class_name: str
-    server: str
+    name: str
 
 
-class Body(NamedTuple):
+class QuotedException(NamedTuple):
+    """An exception as its `repr` shows it."""
+
+    type_name: str
+    message: str
+
+
+class ErrorBody(NamedTuple):
     """What a body says."""
 
-    callers: tuple[Caller, ...]
+    servers: tuple[FailedServer, ...]
     """From the server that answered downwards."""
     text: str
     """What the innermost server answered."""
@@ -48,27 +55,27 @@ class Body(NamedTuple):
     """Whether Gym kept only the beginning of it."""
 
     @property
-    def raised(self) -> tuple[str, str] | None:
+    def exception(self) -> QuotedException | None:
         """The type and the text of the exception that the innermost server answered with; None where it is none."""
-        found = _RAISED.fullmatch(self.text)
-        if found is None:
+        shown = _EXCEPTION.fullmatch(self.text)
+        if shown is None:
             return None
-        message = _literal(found[2])
-        return found[1], found[2] if message is None else message
+        message = _literal(shown[2])
+        return QuotedException(shown[1], shown[2] if message is None else message)
 
 
-def unnested(body: str) -> Body:
+def parse_error_body(body: str) -> ErrorBody:
     """The servers that a 500 body names, and what the innermost of them was answered. Never raises."""
-    callers: list[Caller] = []
+    servers: list[FailedServer] = []
     is_cut = len(body) > _MAX_CHARACTERS or body.endswith(ELLIPSIS)
     text = _json_text(body[:_MAX_CHARACTERS].removesuffix(ELLIPSIS))
-    while len(callers) < MAX_HOPS and (hop := _HOP.fullmatch(text)) is not None:
+    while len(servers) < MAX_HOPS and (hop := _HOP.fullmatch(text)) is not None:
         quoted = _literal(hop[3])
         if quoted is None:
             break
-        callers.append(Caller(hop[1], hop[2]))
+        servers.append(FailedServer(hop[1], hop[2]))
         text = _json_text(quoted)
-    return Body(tuple(callers), text, is_cut)
+    return ErrorBody(tuple(servers), text, is_cut)
 
 
 def _json_text(body: str) -> str:

@@ -15,7 +15,7 @@ from failgraph.failure.kinds import REGISTERED, UNHANDLED, fits_pattern
 from failgraph.failure.records import FailureStage
 
 
-class Meaning(NamedTuple):
+class ClassMeaning(NamedTuple):
     """A failure as a record says it."""
 
     boundary: Boundary
@@ -23,24 +23,26 @@ class Meaning(NamedTuple):
     stage: FailureStage | None = None
 
 
-def _agent(kind: str, stage: FailureStage | None = "agent") -> Meaning:
-    return Meaning(Boundary.AGENT, kind, stage)
+def _agent(kind: str, stage: FailureStage | None = "agent") -> ClassMeaning:
+    return ClassMeaning(Boundary.AGENT, kind, stage)
 
 
-def _verifier(kind: str) -> Meaning:
-    return Meaning(Boundary.RESOURCES_SERVER, kind, "verification")
+def _verifier(kind: str) -> ClassMeaning:
+    return ClassMeaning(Boundary.RESOURCES_SERVER, kind, "verification")
 
 
-CLASSES: Mapping[str, Meaning] = MappingProxyType(
+CLASSES: Mapping[str, ClassMeaning] = MappingProxyType(
     {
         # the core
         "agent_run_error": _agent("agent_run_error"),
-        "agent_request_failed": Meaning(Boundary.COLLECTION, "agent_request_failed"),
-        "environment_server_failed": Meaning(Boundary.ENVIRONMENT, "environment_server_failed"),
+        "agent_request_failed": ClassMeaning(Boundary.COLLECTION, "agent_request_failed"),
+        "environment_server_failed": ClassMeaning(
+            Boundary.ENVIRONMENT, "environment_server_failed"
+        ),
         "judge_failed": _verifier("judge_failed"),
         "judge_invalid": _verifier("judge_unparseable"),
-        "cancelled": Meaning(Boundary.COLLECTION, "cancelled"),
-        "kill_shaped": Meaning(Boundary.COLLECTION, "kill_shaped"),
+        "cancelled": ClassMeaning(Boundary.COLLECTION, "cancelled"),
+        "kill_shaped": ClassMeaning(Boundary.COLLECTION, "kill_shaped"),
         # agents
         "timeout_exceeded": _agent("agent_timeout"),
         "legitimate": _agent("agent_run_error"),
@@ -62,12 +64,12 @@ CLASSES: Mapping[str, Meaning] = MappingProxyType(
 """The classes that are known. Names without a registered kind keep their own, or get the one Gym's comments propose."""
 
 
-def meaning_of(name: str) -> Meaning:
+def class_meaning(name: str) -> ClassMeaning:
     """What a class means; an unknown one keeps its name, observed by the collection that met it."""
-    return CLASSES.get(name) or Meaning(Boundary.COLLECTION, name)
+    return CLASSES.get(name) or ClassMeaning(Boundary.COLLECTION, name)
 
 
-def is_known(name: str) -> bool:
+def is_known_class(name: str) -> bool:
     """Whether a class is one of these, a registered kind, or a server's own (`server:kind`)."""
     return name in CLASSES or name in REGISTERED or (":" in name and fits_pattern(name))
 
@@ -92,6 +94,6 @@ _ESCAPED: Mapping[Boundary, str] = MappingProxyType(
 )
 
 
-def escaped_from(boundary: Boundary) -> str:
+def kind_of_error_reply(boundary: Boundary) -> str:
     """The kind of a failure of which only the server is known that answered 500 for it."""
     return _ESCAPED.get(boundary, UNHANDLED)

@@ -11,8 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from failgraph.failure.boundary import FailureBoundary as Boundary, parse_boundary
-from failgraph.gym_formats.error_bodies import Body, Caller, unnested
-from failgraph.gym_formats.failure_classes import SERVER_TYPES, escaped_from, meaning_of
+from failgraph.gym_formats.error_bodies import (
+    ErrorBody,
+    FailedServer,
+    QuotedException,
+    parse_error_body,
+)
+from failgraph.gym_formats.failure_classes import SERVER_TYPES, class_meaning, kind_of_error_reply
 from failgraph.gym_formats.validation_errors import without_inputs
 from failgraph.text import ELLIPSIS
 
@@ -27,15 +32,21 @@ _MESSAGES = (
 _RUN = "/run"
 _HTTP_ERROR = "ClientResponseError"
 
-Fields = dict[str, Any]
+RecordFields = dict[str, Any]
 """The fields of a record, not yet checked."""
 
 
-class Outcome(NamedTuple):
+class RowFailure(NamedTuple):
+    """One failure that a row names."""
+
+    event_id: str
+    fields: RecordFields
+
+
+class RowOutcome(NamedTuple):
     """How an attempt ended."""
 
-    failures: tuple[tuple[str, Fields], ...]
-    """Ids and records."""
+    failures: tuple[RowFailure, ...]
     failure_id: str | None
     """The one that the attempt failed with; None where it scored in spite of them."""
     failure_class: str | None = None
@@ -44,35 +55,37 @@ class Outcome(NamedTuple):
     """Whether its report says that failures are missing."""
 
 
-def outcome_of(row: Mapping[str, Any], prefix: str) -> Outcome:
+def row_outcome(row: Mapping[str, Any], prefix: str) -> RowOutcome:
     """What the row of an attempt says; `prefix` begins the ids of failures that have none."""
     report = row.get("failure_report")
     nested = report if isinstance(report, dict) else {}
-    found = _outcome(row, prefix, *_reported(row, nested))
-    return found._replace(omitted=found.omitted or nested.get("omitted") is True)
+    outcome = _outcome(row, prefix, _reported(row, nested), _reported_id(row, nested))
+    return outcome._replace(omitted=outcome.omitted or nested.get("omitted") is True)
 
 
 def _outcome(
     row: Mapping[str, Any],
     prefix: str,
-    reported: tuple[tuple[str, Fields], ...],
+    reported: tuple[RowFailure, ...],
     failure_id: str | None,
-) -> Outcome:
+) -> RowOutcome:
     failure_class = row.get("_ng_failure_class")
     name = failure_class if isinstance(failure_class, str) and failure_class else None
     if (
         failure_id is not None
         and parse_boundary(dict(reported).get(failure_id, {}).get("boundary")) is not None
     ):
-        return Outcome(reported, failure_id, name)
+        return RowOutcome(reported, failure_id, name)
     made = tuple(_linked(_own(row, name), f"{prefix}-"))
     if made and (name or _failed(row)):
         # A report without the failure that it names leaves the row's other words for it.
-        return Outcome((*made, *reported), made[0][0], name, omitted=failure_id is not None)
+        return RowOutcome(
+            (*made, *reported), made[0].event_id, name, omitted=failure_id is not None
+        )
     if failure_id is not None:
-        return Outcome(reported, failure_id, name)
+        return RowOutcome(reported, failure_id, name)
     # The row of an attempt that scored names once more what its report already holds.
-    return Outcome(reported or made, None, name)
+    return RowOutcome(reported or made, None, name)
 
 
 def _failed(row: Mapping[str, Any]) -> bool:
@@ -91,19 +104,23 @@ def episode_failure(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return failure if told else None
 
 
-def _reported(
-    row: Mapping[str, Any], nested: Mapping[str, Any]
-) -> tuple[tuple[tuple[str, Fields], ...], str | None]:
+def _reported(row: Mapping[str, Any], nested: Mapping[str, Any]) -> tuple[RowFailure, ...]:
     """The documented report of a row, or, `nested`, of the episode response that it is."""
     events = row.get("_ng_failure_events", nested.get("events"))
-    failure_id = row.get("_ng_failure_id", nested.get("failure_id"))
-    found = events.items() if isinstance(events, dict) else ()
-    return tuple((key, event if isinstance(event, dict) else {}) for key, event in found), (
-        failure_id if isinstance(failure_id, str) else None
+    if not isinstance(events, dict):
+        return ()
+    return tuple(
+        RowFailure(event_id, event if isinstance(event, dict) else {})
+        for event_id, event in events.items()
     )
 
 
-def _own(row: Mapping[str, Any], name: str | None) -> list[Fields]:
+def _reported_id(row: Mapping[str, Any], nested: Mapping[str, Any]) -> str | None:
+    failure_id = row.get("_ng_failure_id", nested.get("failure_id"))
+    return failure_id if isinstance(failure_id, str) else None
+
+
+def _own(row: Mapping[str, Any], name: str | None) -> list[RecordFields]:
     """The failure that a row names in the older ways, and what its texts tell of its causes; empty where none."""
     episode = episode_failure(row)
     if episode is not None:
@@ -121,9 +138,9 @@ def _own(row: Mapping[str, Any], name: str | None) -> list[Fields]:
     return []
 
 
-def _classified(row: Mapping[str, Any], name: str) -> Fields:
+def _classified(row: Mapping[str, Any], name: str) -> RecordFields:
     """A failure that a server named by its class, behind a 200."""
-    meaning = meaning_of(name)
+    meaning = class_meaning(name)
     kind = _text(row, "failure_kind") or meaning.kind
     return _record(
         meaning.boundary,
@@ -135,10 +152,10 @@ def _classified(row: Mapping[str, Any], name: str) -> Fields:
     )
 
 
-def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[Fields]:
+def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[RecordFields]:
     """A `/run` call that brought no result: what the collector saw, and the servers that its body names."""
     body = row.get("_ng_failure_response_body")
-    said = unnested(body) if isinstance(body, str) else Body((), "")
+    parsed = parse_error_body(body) if isinstance(body, str) else ErrorBody((), "")
     own = _record(
         Boundary.COLLECTION,
         name,
@@ -149,43 +166,46 @@ def _failed_run(row: Mapping[str, Any], name: str) -> Iterator[Fields]:
     )
     records = [
         own,
-        *(_caller(caller, row, first=not number) for number, caller in enumerate(said.callers)),
+        *(
+            _failed_server(server, row, first=not number)
+            for number, server in enumerate(parsed.servers)
+        ),
     ]
-    if said.text:
-        exception_type, message = said.raised or (_HTTP_ERROR, said.text)
-        shown = message + ELLIPSIS if said.is_cut else message
+    if parsed.text:
+        exception = parsed.exception or QuotedException(_HTTP_ERROR, parsed.text)
+        message = exception.message + ELLIPSIS if parsed.is_cut else exception.message
         records[-1]["foreign_error"] = {
-            "exception_type": exception_type,
-            "message": without_inputs(shown),
+            "exception_type": exception.type_name,
+            "message": without_inputs(message),
         }
     yield from records
 
 
-def _caller(caller: Caller, row: Mapping[str, Any], *, first: bool) -> Fields:
+def _failed_server(server: FailedServer, row: Mapping[str, Any], *, first: bool) -> RecordFields:
     """A server that failed because one that it called did."""
-    boundary = _boundary(caller, row, first=first)
+    boundary = _boundary(server, row, first=first)
     return _record(
-        boundary, escaped_from(boundary), exception_type=_HTTP_ERROR, operation=caller.server
+        boundary, kind_of_error_reply(boundary), exception_type=_HTTP_ERROR, operation=server.name
     )
 
 
-def _boundary(caller: Caller, row: Mapping[str, Any], *, first: bool) -> Boundary:
+def _boundary(server: FailedServer, row: Mapping[str, Any], *, first: bool) -> Boundary:
     """Where a server that is known by its class and its name observes.
 
     The row may name it; its class may; else the first below the collector is the agent, and what an agent calls and is
     no model is a resources server.
     """
     reference = row.get("agent_ref")
-    if isinstance(reference, dict) and reference.get("name") == caller.server:
+    if isinstance(reference, dict) and reference.get("name") == server.name:
         return SERVER_TYPES.get(str(reference.get("type")), Boundary.AGENT)
-    if row.get("_ng_environment_server") == caller.server or "Environment" in caller.class_name:
+    if row.get("_ng_environment_server") == server.name or "Environment" in server.class_name:
         return Boundary.ENVIRONMENT
-    if "Model" in caller.class_name:
+    if "Model" in server.class_name:
         return Boundary.MODEL
-    return Boundary.AGENT if first or "Agent" in caller.class_name else Boundary.RESOURCES_SERVER
+    return Boundary.AGENT if first or "Agent" in server.class_name else Boundary.RESOURCES_SERVER
 
 
-def _episode(failure: Mapping[str, Any], boundary: Boundary) -> Fields:
+def _episode(failure: Mapping[str, Any], boundary: Boundary) -> RecordFields:
     """An `EpisodeFailure`."""
     kind = failure.get("failure_kind") or "environment_server_failed"
     return _record(
@@ -193,7 +213,7 @@ def _episode(failure: Mapping[str, Any], boundary: Boundary) -> Fields:
     )
 
 
-def collected(failure: Mapping[str, Any]) -> Fields:
+def rollout_failure_fields(failure: Mapping[str, Any]) -> RecordFields:
     """The failure of a `RolloutFailure`, seen by the environment server or by the collector."""
     environment = failure["source"] == "environment"
     episode = failure["failure"]
@@ -207,16 +227,16 @@ def collected(failure: Mapping[str, Any]) -> Fields:
     }
 
 
-def _linked(records: list[Fields], prefix: str) -> Iterator[tuple[str, Fields]]:
+def _linked(records: list[RecordFields], prefix: str) -> Iterator[RowFailure]:
     """Records with ids, each caused by the next."""
     for number, record in enumerate(records):
         cause = f"{prefix}{number + 1}" if number + 1 < len(records) else None
-        yield f"{prefix}{number}", {**record, "cause_id": cause}
+        yield RowFailure(f"{prefix}{number}", {**record, "cause_id": cause})
 
 
 def _record(
     boundary: Boundary, kind: object, failure_reason: object = None, **fields: object
-) -> Fields:
+) -> RecordFields:
     reason = without_inputs(failure_reason) if isinstance(failure_reason, str) else failure_reason
     return {"boundary": boundary, "failure_kind": kind, "failure_reason": reason, **fields}
 

@@ -9,7 +9,7 @@ TASK_INDEX = "_ng_task_index"
 ROLLOUT_INDEX = "_ng_rollout_index"
 ATTEMPT_INDEX = "_ng_attempt_index"
 ROLLOUT_ID = "_ng_rollout_id"
-IDENTITY = (TASK_INDEX, ROLLOUT_INDEX, ATTEMPT_INDEX, ROLLOUT_ID)
+IDENTITY_KEYS = (TASK_INDEX, ROLLOUT_INDEX, ATTEMPT_INDEX, ROLLOUT_ID)
 """The keys by which a row names its attempt."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,255}")

@@ -10,8 +10,14 @@ from typing import Any, Literal, NamedTuple
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent
 from failgraph.failure.salvage import salvage
-from failgraph.gym_formats.outcomes import Outcome, collected, episode_failure, outcome_of
-from failgraph.gym_formats.rollout_ids import IDENTITY, attempt_id, rollout_id
+from failgraph.gym_formats.outcomes import (
+    RowFailure,
+    RowOutcome,
+    episode_failure,
+    rollout_failure_fields,
+    row_outcome,
+)
+from failgraph.gym_formats.rollout_ids import IDENTITY_KEYS, attempt_id, rollout_id
 from failgraph.losses import Loss
 
 _EVIDENCE = ("_ng_omitted_rollout", "_ng_unrouted_run_error")
@@ -83,7 +89,7 @@ def shape_of(document: object) -> Shape | None:
             return "envelope"
         return "attempt" if "failure" in document or "result" in document else None
     gyms = [key for key in document if key.startswith("_ng_")]
-    if any(key not in IDENTITY for key in gyms):
+    if any(key not in IDENTITY_KEYS for key in gyms):
         return "attempt"
     given = any(key in document for key in _INPUT)
     if "reward" in document and (gyms or given):
@@ -100,9 +106,9 @@ def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
     if shape == "envelope":
         _check_envelope(row)
         key = f"{prefix}-0"
-        outcome = Outcome(((key, collected(row)),), key)
+        outcome = RowOutcome((RowFailure(key, rollout_failure_fields(row)),), key)
     else:
-        outcome = outcome_of(row, prefix)
+        outcome = row_outcome(row, prefix)
     events: dict[str, FailureEvent] = {}
     losses: list[Loss] = []
     for key, fields in outcome.failures:

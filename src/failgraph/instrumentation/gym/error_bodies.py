@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.failure.kinds import UNHANDLED
-from failgraph.gym_formats.error_bodies import unnested
+from failgraph.gym_formats.error_bodies import parse_error_body
 from failgraph.gym_formats.failure_classes import SERVER_TYPES
 from failgraph.instrumentation.gym.vocabulary import kind_of_route, route, stage_of
 from failgraph.transport.headers import REPORT
@@ -46,13 +46,13 @@ def levels_of(error: Any) -> list[Level]:
     text = content[:_MAX_BODY].decode("utf-8", "replace")
     if not text.startswith('"'):
         return []  # it is not Gym's middleware that answered
-    body = unnested(text)
+    body = parse_error_body(text)
     boundary = _boundary_at(url.hostname, url.port)
     found: list[Level] = []
     path, name = route(url.path), None
-    for caller in body.callers:
-        if caller.server != name:  # an agent calls itself
-            boundary, name = _block(caller.server)[0] or boundary, caller.server
+    for server in body.servers:
+        if server.name != name:  # an agent calls itself
+            boundary, name = _block(server.name)[0] or boundary, server.name
             found += (
                 [_level(boundary, path, f"a server that {name} called failed")]
                 if boundary is not None

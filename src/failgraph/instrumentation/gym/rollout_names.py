@@ -8,7 +8,7 @@ from typing import Any
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.gym_formats.rollout_ids import (
-    IDENTITY,
+    IDENTITY_KEYS,
     ROLLOUT_ID as ROLLOUT_KEY,
     attempt_id,
     rollout_id,
@@ -38,7 +38,7 @@ def by_path(path: str) -> None:
 def by_run(given: Iterable[Any]) -> None:
     """Name the rollout that the body of an agent's `/run`, one of what its handler is given, is of."""
     for body in given:
-        row = {key: getattr(body, key, None) for key in IDENTITY}
+        row = {key: getattr(body, key, None) for key in IDENTITY_KEYS}
         row[ROLLOUT_KEY] = row[ROLLOUT_KEY] or getattr(body, "capture_rollout_id", None)
         _name(rollout_id(row))
 

@@ -12,7 +12,12 @@ from types import MappingProxyType
 from failgraph.diagnostics import count, warn_once
 from failgraph.failure.boundary import FailureBoundary as Boundary
 from failgraph.failure.kinds import UNHANDLED, kind_of
-from failgraph.gym_formats.failure_classes import Meaning, escaped_from, is_known, meaning_of
+from failgraph.gym_formats.failure_classes import (
+    ClassMeaning,
+    class_meaning,
+    is_known_class,
+    kind_of_error_reply,
+)
 
 _SERVERS: Mapping[str, Boundary] = MappingProxyType(
     {
@@ -84,7 +89,7 @@ def kind_of_route(boundary: Boundary, path: str, error: BaseException | None) ->
     """The kind of a failure that leaves a route of such a server."""
     if boundary is Boundary.RESOURCES_SERVER and path == "/verify":
         return "verifier_error"
-    kind = escaped_from(boundary)
+    kind = kind_of_error_reply(boundary)
     return kind_of_exception(error) if kind == UNHANDLED and error is not None else kind
 
 
@@ -113,11 +118,11 @@ def kind_of_sandbox(error_type: str) -> str:
     return _SANDBOX_ERRORS.get(error_type) or _own_name("sandbox error", error_type)
 
 
-def meaning_of_class(label: str) -> Meaning:
+def meaning_of_class(label: str) -> ClassMeaning:
     """What `_ng_failure_class` says."""
-    if not is_known(label):
+    if not is_known_class(label):
         _own_name("failure class", label)
-    return meaning_of(label)
+    return class_meaning(label)
 
 
 def _own_name(what: str, name: str) -> str:
