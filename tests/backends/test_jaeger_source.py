@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
 
+from builders import event
 from dialects import jaeger_v1, merged, text
 from failgraph.backends import (
     address_of,
@@ -22,7 +23,7 @@ from failgraph.settings import Settings
 from failgraph.traces.query import Query
 from http_stand_in import Reply, serving
 from later_jaeger_stand_in import PAGE, later_jaeger_stand_in
-from otlp_file import SECOND, T0, TRACE, event, failure_span, process, reported, seen, span, write
+from otlp_file import SECOND, T0, TRACE, failure_span, process, reported, seen, span, write
 from real_backends import jaeger, needed, post
 from recent import NOW, failing, ids, moved, runner
 

@@ -9,12 +9,13 @@ from hypothesis import given, strategies as st
 
 pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
 
+from builders import event
 from failgraph import FailureBoundary
 from failgraph.backends.tempo import traceql
 from failgraph.readers import read
 from failgraph.traces.query import Query
 from http_stand_in import Reply, serving
-from otlp_file import SECOND, T0, TRACE, event, failure_span, process, seen, span, write
+from otlp_file import SECOND, T0, TRACE, failure_span, process, seen, span, write
 from recent import NOW, failing, ids, moved, runner
 from tempo_stand_in import parsed, tempo_stand_in
 

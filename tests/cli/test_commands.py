@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from builders import event
 from failgraph.cli import main
-from otlp_file import T0, TRACE, event, process, reported, seen, span, write
+from otlp_file import T0, TRACE, process, reported, seen, span, write
 
 OTHER_TRACE = "abcdef" + "0" * 26
 CLEAN_TRACE = "c" * 32

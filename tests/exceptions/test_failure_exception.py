@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import BaseModel
 
+from builders import failure
 from failgraph import (
     FailureBoundary,
     FailureEvent,
@@ -118,14 +119,6 @@ class Hostile:
 
     def __hash__(self):
         raise RuntimeError("hash")
-
-
-def failure(
-    kind: str = "agent_run_error", cause: BaseException | None = None, /, **fields: Any
-) -> NgFailureEvent:
-    error = NgFailureEvent(**{"failure_kind": kind, "boundary": "agent", **fields})
-    error.__cause__ = cause
-    return error
 
 
 def caused(error: BaseException, cause: BaseException) -> BaseException:
@@ -305,8 +298,8 @@ def test_a_text_over_its_limit_is_cut_and_counted(field, limit):
 )
 def test_a_lone_surrogate_is_escaped_visibly_and_counted(field):
     r"""What UTF-8 cannot carry becomes `\ud800` in plain sight, is counted, and the text around it stays."""
-    made = getattr(failure(**{field: "ä\udc80z"}).to_record(), field)
-    assert made == "ä\\udc80z"
+    fields = {"failure_kind": "judge_failed", "boundary": "agent", field: "ä\udc80z"}
+    assert getattr(NgFailureEvent(**fields).to_record(), field) == "ä\\udc80z"
     assert stats()["surrogate_escaped"] >= 1
 
 
@@ -411,7 +404,7 @@ def test_from_record_and_back_is_the_same_record(event):
 def test_a_from_foreign_from_b():
     """`A from ValueError from B`: A's cause is B, A's foreign error the ValueError, and B has neither."""
     b = failure("judge_failed")
-    a = failure("agent_run_error", caused(ValueError("no number"), b))
+    a = failure("agent_run_error", cause=caused(ValueError("no number"), b))
     report = failure_report_for(a)
     assert edges(report) == {"agent_run_error": "judge_failed", "judge_failed": None}
     assert report.failure_id == a.event_id
@@ -425,10 +418,14 @@ def test_a_from_foreign_from_b():
 def test_the_nearest_foreign_exception_is_the_foreign_error():
     """Of several foreign exceptions below a failure the nearest counts, and one that it was given wins over both."""
     chain = caused(KeyError("near"), ValueError("far"))
-    assert failure("agent_run_error", chain).to_record().foreign_error.exception_type == "KeyError"
+    assert (
+        failure("agent_run_error", cause=chain).to_record().foreign_error.exception_type
+        == "KeyError"
+    )
     given_ = SdkErrorDetails(exception_type="Chosen", message="by the adapter")
     assert (
-        failure("agent_run_error", chain, foreign_error=given_).to_record().foreign_error == given_
+        failure("agent_run_error", cause=chain, foreign_error=given_).to_record().foreign_error
+        == given_
     )
 
 
@@ -455,7 +452,8 @@ def test_an_explicit_cause_wins_over_one_named_by_id():
     """`raise … from` says more than a `cause_id` given by hand."""
     cause = failure("judge_failed")
     assert (
-        failure("agent_run_error", cause, cause_id="other").to_record().cause_id == cause.event_id
+        failure("agent_run_error", cause=cause, cause_id="other").to_record().cause_id
+        == cause.event_id
     )
     assert failure(cause_id="other").to_record().cause_id == "other"
 
@@ -469,7 +467,7 @@ def test_a_report_clears_a_cause_that_it_does_not_hold():
 def test_a_failure_without_a_boundary_is_passed_over():
     """An effect names the next cause that can be recorded, and the own failure is the outermost that can."""
     inner = failure("judge_failed")
-    outer = failure("shutdown", caused(NgFailureEvent("cancelled"), inner))
+    outer = failure("shutdown", cause=caused(NgFailureEvent("cancelled"), inner))
     assert edges(failure_report_for(outer)) == {"shutdown": "judge_failed", "judge_failed": None}
     wrapped = caused(NgFailureEvent("cancelled"), outer)
     assert failure_report_for(wrapped).failure_id == outer.event_id
@@ -486,7 +484,7 @@ def test_a_report_for_a_long_chain():
     """A chain of 5,000 failures with foreign exceptions between them is one report, without recursion."""
     error: BaseException = failure("judge_failed")
     for _ in range(4_999):
-        error = failure("shutdown", caused(ValueError(), error))
+        error = failure("shutdown", cause=caused(ValueError(), error))
     report = failure_report_for(error)
     assert len(report.events) == 5_000
     assert sum(event.cause_id is None for event in report.events.values()) == 1
@@ -499,7 +497,7 @@ def test_a_report_for_a_long_chain():
 def test_the_members_of_a_group_are_recorded_and_the_group_is_not(group):
     """A group has no id: its members count, also those of a group inside it, each with its own causes."""
     a, b, c = (
-        failure("agent_timeout", failure("judge_failed")),
+        failure("agent_timeout", cause=failure("judge_failed")),
         failure("shutdown"),
         failure("cancelled"),
     )
@@ -518,7 +516,7 @@ def test_the_cause_from_a_group_is_its_first_failure(group):
     """For `F from group` the cause is the first member that is a failure; the others are in the report all the same."""
     first, second = failure("shutdown"), failure("cancelled")
     effect = failure(
-        "agent_timeout", group("several", [ValueError("x"), group("more", [first]), second])
+        "agent_timeout", cause=group("several", [ValueError("x"), group("more", [first]), second])
     )
     assert effect.to_record().cause_id == first.event_id
     assert edges(failure_report_for(effect)) == {
@@ -531,7 +529,7 @@ def test_the_cause_from_a_group_is_its_first_failure(group):
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_without_failures_is_a_foreign_exception(group):
     """`F from group` without a failure in it has no cause, and the group is its foreign error."""
-    made = failure("agent_run_error", group("several", [ValueError("x")])).to_record()
+    made = failure("agent_run_error", cause=group("several", [ValueError("x")])).to_record()
     assert made.cause_id is None
     assert made.foreign_error.exception_type == group.__name__
 
@@ -542,7 +540,8 @@ def test_any_other_attribute_exceptions_makes_no_group(exceptions):
     error = ValueError("x")
     error.exceptions = exceptions
     assert (
-        failure("agent_run_error", error).to_record().foreign_error.exception_type == "ValueError"
+        failure("agent_run_error", cause=error).to_record().foreign_error.exception_type
+        == "ValueError"
     )
 
 
@@ -599,7 +598,7 @@ def test_a_ring_of_causes_ends_where_it_meets_itself(make):
 def deep_chain() -> NgFailureEvent:
     error: BaseException | None = None
     for at in range(5_000):
-        error = failure("shutdown", error, failure_reason=str(at))
+        error = failure("shutdown", cause=error, failure_reason=str(at))
     return error
 
 
@@ -607,7 +606,7 @@ def deep_foreign_chain() -> NgFailureEvent:
     error: BaseException = failure("judge_failed")
     for at in range(5_000):
         error = caused(ValueError(at), error)
-    return failure("agent_timeout", error)
+    return failure("agent_timeout", cause=error)
 
 
 def with_note() -> NgFailureEvent:
@@ -620,25 +619,27 @@ def with_note() -> NgFailureEvent:
 
 COPIED = {
     "plain": with_note,
-    "cause": lambda: failure("agent_timeout", failure("judge_failed", failure("shutdown"))),
-    "foreign": lambda: failure("agent_run_error", ValueError("x")),
+    "cause": lambda: failure(
+        "agent_timeout", cause=failure("judge_failed", cause=failure("shutdown"))
+    ),
+    "foreign": lambda: failure("agent_run_error", cause=ValueError("x")),
     "foreign between": lambda: failure(
-        "agent_timeout", caused(ValueError("x"), failure("judge_failed"))
+        "agent_timeout", cause=caused(ValueError("x"), failure("judge_failed"))
     ),
     "foreign unpicklable": lambda: failure(
-        "agent_timeout", caused(Unpicklable("x"), failure("judge_failed"))
+        "agent_timeout", cause=caused(Unpicklable("x"), failure("judge_failed"))
     ),
     "foreign needs arguments": lambda: failure(
-        "agent_run_error", NeedsArguments("request", "response")
+        "agent_run_error", cause=NeedsArguments("request", "response")
     ),
     "group": lambda: failure(
-        "agent_timeout", Group("g", [failure("judge_failed"), failure("shutdown")])
+        "agent_timeout", cause=Group("g", [failure("judge_failed"), failure("shutdown")])
     ),
     "below a member of a group": lambda: failure(
-        "cancelled", Group("g", [caused(ValueError(), failure("shutdown"))])
+        "cancelled", cause=Group("g", [caused(ValueError(), failure("shutdown"))])
     ),
     "group with an unpicklable member": lambda: failure(
-        "cancelled", Group("g", [Unpicklable(), failure("shutdown")])
+        "cancelled", cause=Group("g", [Unpicklable(), failure("shutdown")])
     ),
     "ring of two": ring_of_two,
     "ring of one": ring_of_one,
@@ -647,8 +648,8 @@ COPIED = {
     "chain of 5,000": deep_chain,
     "5,000 foreign ones": deep_foreign_chain,
     "subclass with arguments": lambda: Chatty("host", port=1),
-    "subclass as cause": lambda: failure("shutdown", Chatty("host", port=1)),
-    "subclass that forgets": lambda: failure("shutdown", Declared("s1")),
+    "subclass as cause": lambda: failure("shutdown", cause=Chatty("host", port=1)),
+    "subclass that forgets": lambda: failure("shutdown", cause=Declared("s1")),
 }
 WAYS = {
     **{
@@ -691,7 +692,7 @@ def test_a_copy_knows_where_its_cause_was_suppressed():
 
 def test_a_shallow_copy_in_one_process_keeps_the_cause_itself():
     """A shallow copy shares what it holds: its cause is the same object, whatever pickle thinks of it."""
-    error = failure("agent_run_error", Unpicklable("x"))
+    error = failure("agent_run_error", cause=Unpicklable("x"))
     assert copy.copy(error).__cause__ is error.__cause__
 
 
@@ -794,7 +795,7 @@ def test_find_boundary_failure(setting):
     """It is the outermost failure of the explicit chain that names a boundary itself; the setting names none."""
     setting("BOUNDARY", "harness")
     inner = failure("shutdown")
-    outer = failure("cancelled", inner)
+    outer = failure("cancelled", cause=inner)
     nameless = caused(NgFailureEvent("judge_failed"), caused(ValueError(), outer))
     assert find_boundary_failure(nameless) is outer
     assert find_boundary_failure(outer) is outer
@@ -873,7 +874,7 @@ LONG_NAME = type("L" * 300, (Exception,), {})
 )
 def test_an_odd_foreign_exception_never_costs_the_failure(foreign):
     """A foreign exception never makes constructor or record raise, and the failure above it keeps its record."""
-    for error in (failure(foreign_error=foreign), failure("agent_run_error", foreign)):
+    for error in (failure(foreign_error=foreign), failure("agent_run_error", cause=foreign)):
         made = error.to_record()
         assert made is not None
         assert made.event_id == error.event_id
@@ -966,7 +967,7 @@ def test_a_chain_of_our_exceptions_and_gyms_own_stand_in():
     """Gym's own exception counts as ours does, above ours and below; its record becomes ours, with the edges."""
     gym = gym_classes()[2]
     bottom = gym("shutdown", "g1", GymBoundary.SANDBOX)
-    middle = failure("judge_failed", caused(ValueError("x"), bottom))
+    middle = failure("judge_failed", cause=caused(ValueError("x"), bottom))
     top = caused(gym("cancelled", "g2", GymBoundary.AGENT), middle)
     report = failure_report_for(top)
     assert edges(report) == {

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import BaseModel, ValidationError
 
+from builders import event
 from failgraph import (
     EpisodeFailure,
     FailureBoundary,
@@ -83,10 +84,6 @@ SMALLEST = {
     EpisodeFailure: EPISODE,
 }
 FROZEN = (FailureEvent, SdkErrorDetails, SandboxFailureDetails, ModelFailureDetails)
-
-
-def event(event_id: str = "e", cause_id: str | None = None, **fields: Any) -> FailureEvent:
-    return FailureEvent(**{**EVENT, "event_id": event_id, "cause_id": cause_id, **fields})
 
 
 def report(*events: FailureEvent, **fields: Any) -> FailureReport:
@@ -292,7 +289,7 @@ def test_there_are_five_stages():
 )
 def test_any_kind_that_is_not_empty_is_kept(kind):
     """Any non-empty kind is kept as it is, on an event and on an episode failure; an empty one is refused."""
-    assert event(failure_kind=kind).failure_kind == kind
+    assert event(kind=kind).failure_kind == kind
     assert EpisodeFailure(**EPISODE, failure_kind=kind).failure_kind == kind
 
 
@@ -381,7 +378,7 @@ def test_a_bad_boundary_is_told_as_such_and_not_as_bad_details():
 
 def test_a_valid_map_is_returned():
     """A map that keeps the rules comes back itself."""
-    made = {"a": event("a"), "b": event("b", "a"), "c": event("c", "a")}
+    made = {"a": event("a"), "b": event("b", cause_id="a"), "c": event("c", cause_id="a")}
     assert validate_failure_event_map(made) is made
 
 
@@ -389,10 +386,15 @@ def test_a_valid_map_is_returned():
     "made",
     [
         {"x": event("a")},
-        {"a": event("a", "gone")},
-        {"a": event("a", "a")},
-        {"a": event("a", "b"), "b": event("b", "a")},
-        {"r": event("r", "a"), "a": event("a", "b"), "b": event("b", "c"), "c": event("c", "a")},
+        {"a": event("a", cause_id="gone")},
+        {"a": event("a", cause_id="a")},
+        {"a": event("a", cause_id="b"), "b": event("b", cause_id="a")},
+        {
+            "r": event("r", cause_id="a"),
+            "a": event("a", cause_id="b"),
+            "b": event("b", cause_id="c"),
+            "c": event("c", cause_id="a"),
+        },
     ],
     ids=[
         "key is not the id",
@@ -414,11 +416,11 @@ def test_a_map_that_breaks_a_rule_is_refused(made):
 def test_a_chain_of_100_000_validates(direction):
     """The rules of the map are checked without recursion, however long the chain and whichever end comes first."""
     ids = [str(at) for at in range(100_000)]
-    made = {id_: event(id_, cause) for id_, cause in zip(ids, [None, *ids], strict=False)}
+    made = {id_: event(id_, cause_id=cause) for id_, cause in zip(ids, [None, *ids], strict=False)}
     made = dict(list(made.items())[::direction])
     assert validate_failure_event_map(made) is made
     assert len(FailureReport(events=made).events) == len(ids)
-    made["0"] = event("0", ids[-1])
+    made["0"] = event("0", cause_id=ids[-1])
     with pytest.raises(ValueError, match="cycle"):
         validate_failure_event_map(made)
 
@@ -438,10 +440,10 @@ def test_the_form_on_the_wire():
     """On the wire absent stays absent, an event in a report does not repeat its id, and a boundary is its text."""
     made = report(
         event("a", boundary="sandbox", details={"exit_code": 0}),
-        event("b", "a", http_status=500, foreign_error=SDK),
+        event("b", cause_id="a", http_status=500, foreign_error=SDK),
         failure_id="b",
     )
-    kind = {"failure_kind": "agent_timeout", "failure_reason": ""}
+    kind = {"failure_kind": "judge_failed", "failure_reason": ""}
     assert json.loads(made.model_dump_json()) == {
         "events": {
             "a": {**kind, "boundary": "sandbox", "details": {"exit_code": 0}},

@@ -11,6 +11,7 @@ import pytest
 import requests
 
 import failgraph
+from builders import event
 from failgraph import (
     FailureEvent,
     FailureReport,
@@ -43,10 +44,6 @@ def told(*events: FailureEvent, own: str | None = None, recorded: bool = True) -
     assert found is not None
     spans = {} if found.spans_value is None else {"X-NG-Failure-Spans": found.spans_value}
     return {"X-NG-Failure-Report": found.report_value, **spans}
-
-
-def event(event_id: str, kind: str = "provider_unavailable", **fields) -> FailureEvent:
-    return FailureEvent(event_id=event_id, failure_kind=kind, boundary="model", **fields)
 
 
 class Peer:

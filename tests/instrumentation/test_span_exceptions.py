@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import Status, StatusCode
 
 import failgraph
+from builders import failure
 from failgraph import NgFailureEvent, hop
 from failgraph.codec import decode
 from failgraph.instrumentation import attach as attaching, providers
@@ -30,10 +31,6 @@ def attached():
     attaching.attach("the test", look=False)
     yield
     attaching.detach()
-
-
-def failure(reason="no answer", kind="judge_failed", **fields) -> NgFailureEvent:
-    return NgFailureEvent(kind, reason, boundary="model", **fields)
 
 
 @pytest.fixture
@@ -305,7 +302,7 @@ def texts(span) -> str:
 @pytest.mark.parametrize(
     "error",
     [
-        lambda: failure(f"refused: {KEY}"),
+        lambda: failure(failure_reason=f"refused: {KEY}"),
         lambda: RuntimeError(f"refused: {KEY}"),
         lambda: ValueError("no secret in the effect"),
     ],
@@ -356,7 +353,7 @@ def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
                     with tracer.start_as_current_span("call"):
                         raise RuntimeError(case.text)
                 except RuntimeError as error:
-                    raise failure(case.text) from error
+                    raise failure(failure_reason=case.text) from error
         with contextlib.suppress(ValueError), tracer.start_as_current_span("plain"):
             raise ValueError(case.text)
     spans = exporter.get_finished_spans()
@@ -419,7 +416,7 @@ def test_without_reasons_only_kinds_and_frames_remain(tracer, exporter, setting)
     setting("REASON", "off")
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
         raise failure(
-            "private words", details={"provider_status_reason": "private"}
+            failure_reason="private words", details={"provider_status_reason": "private"}
         ) from ValueError("private as well")
     with pytest.raises(ValueError), tracer.start_as_current_span("other"):
         raise ValueError("of no failure")

@@ -19,13 +19,14 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind
 
 import failgraph
+from builders import event
 from failgraph import NgFailureEvent
 from failgraph.journal import files as journal_files
 from failgraph.journal.lines import encode_line, parse_line
 from failgraph.recording import writer
 from failgraph.recording.recorder import recorder
 from failgraph.settings import current
-from journals import event, files, ids, lines
+from journals import files, ids, lines
 
 SECRET = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
 KEYS = [
@@ -49,7 +50,8 @@ def test_a_line_says_what_happened_where_and_where_it_went(directory, make_provi
     tracer = make_provider(resource=Resource({"service.name": "sol/ver"})).get_tracer("test")
     with tracer.start_as_current_span("outer") as outer:
         with tracer.start_as_current_span("call", kind=SpanKind.CLIENT) as span:
-            recorded = failgraph.record(event("a", http_status=503), own=True)
+            failed = event("a", failure_reason="no answer", http_status=503)
+            recorded = failgraph.record(failed, own=True)
     (line,) = lines(directory)
     assert list(line) == KEYS
     assert recorded.placement == line["placement"] == "span"
@@ -68,8 +70,8 @@ def test_a_line_says_what_happened_where_and_where_it_went(directory, make_provi
     assert line["time_unix_nano"] == span.events[0].timestamp
     assert line["event"] == {
         "event_id": "a",
-        "failure_kind": "transport_timeout",
-        "boundary": "model",
+        "failure_kind": "judge_failed",
+        "boundary": "agent",
         "failure_reason": "no answer",
         "http_status": 503,
     }
@@ -266,7 +268,7 @@ FULL = """
 import os, resource, sys, logging
 logging.basicConfig(format="%(message)s")
 import failgraph
-from journals import event
+from builders import event
 resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
 full = [failgraph.record(event(f"full {n}")).placement for n in range(30)]
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

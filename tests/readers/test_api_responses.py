@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
+from builders import event
 from dialects import (
     DIALECTS,
     field,
@@ -26,7 +27,7 @@ from dialects import (
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING, Loss
 from failgraph.readers import Reading, read, spans
-from otlp_file import PREFIX, SECOND, SERVER, TRACE, event, process, reported, seen, span
+from otlp_file import PREFIX, SECOND, SERVER, TRACE, process, reported, seen, span
 
 OTHER = "f" * 32
 Read = Callable[[bytes], Reading]

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
+from builders import event
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
@@ -27,7 +28,6 @@ from otlp_file import (
     SERVER,
     T0,
     TRACE,
-    event,
     failure_span,
     process,
     raw_event,

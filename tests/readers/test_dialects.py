@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
+from builders import event
 from dialects import DIALECTS, jaeger_v1, merged, tempo, tempo_message, text
 from failgraph import FailureReport
 from failgraph.codec import encode_event, encode_report
@@ -21,7 +22,6 @@ from otlp_file import (
     SERVER,
     T0,
     TRACE,
-    event,
     pairs,
     process,
     raw_event,

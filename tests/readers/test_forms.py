@@ -418,7 +418,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def big_file(path: Path, length: int) -> None:
     """200,000 spans in 10,000 traces, of which 1 % fail, in lines of 500 spans; each span has an attribute so long."""
-    from otlp_file import event, pairs, seen, span
+    from builders import event
+    from otlp_file import pairs, seen, span
 
     note = pairs({"note": "x" * length})
     failing = seen(event("e"), 5)

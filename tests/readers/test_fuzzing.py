@@ -16,12 +16,13 @@ from pathlib import Path
 import pydantic
 import pytest
 
+from builders import event
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers import read_parts
 from failgraph.transport import headers
 from fuzzing import HEADERS, SOURCES, damage, read_header, read_source
-from otlp_file import SERVER, event, pairs, process, raw_event, reported, seen, span
+from otlp_file import SERVER, pairs, process, raw_event, reported, seen, span
 
 TRIES = 150
 """Of each form."""

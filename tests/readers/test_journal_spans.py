@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from builders import event
 from failgraph.cli import main
 from failgraph.journal.lines import encode_removed_note
 from failgraph.readers import Trace, read, spans
 from failgraph.view.json_rows import show_row
-from journals import event, line
+from journals import line
 from otlp_file import (
     CLIENT,
     SERVER,

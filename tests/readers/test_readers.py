@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 import failgraph
+from builders import event
 from failgraph import FailureReport
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
@@ -30,7 +31,6 @@ from otlp_file import (
     SERVER,
     T0,
     TRACE,
-    event,
     failure_span,
     pairs,
     process,

@@ -17,20 +17,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 import failgraph
+from builders import event, failure
 from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
 from failgraph.context import current_hop
 from failgraph.recording import hop_log, index, sdk_spans
 from failgraph.recording.recorder import recorder, watching
-
-
-def failure(
-    kind: str = "transport_timeout", boundary: str = "model", **fields: object
-) -> NgFailureEvent:
-    return NgFailureEvent(kind, boundary=boundary, **fields)
-
-
-def event(event_id: str, **fields: object) -> FailureEvent:
-    return FailureEvent(event_id=event_id, failure_kind="judge_failed", boundary="agent", **fields)
 
 
 def ours(span) -> list[dict[str, object]]:

@@ -12,15 +12,10 @@ import pytest
 from opentelemetry.trace import Status, StatusCode
 
 import failgraph
+from builders import failure
 from failgraph import FailureReport, NgFailureEvent, semconv
 from failgraph.codec import decode
 from failgraph.recording import hop_log, index
-
-
-def failure(
-    kind: str = "transport_timeout", boundary: str = "model", **fields: object
-) -> NgFailureEvent:
-    return NgFailureEvent(kind, boundary=boundary, **fields)
 
 
 def rebuilt(*spans) -> FailureReport:
@@ -52,7 +47,7 @@ def test_a_hop_writes_the_report_that_its_code_saw(tracer):
     assert span.attributes[semconv.REPORT_ROOT_KIND] == "a_cause"
     assert span.attributes[semconv.REPORT_ROOT_SPAN_ID] == f"{span.get_span_context().span_id:016x}"
     assert span.attributes[semconv.REPORT_KINDS] == ("a_cause", "an_effect", "recovered_one")
-    assert span.attributes[semconv.REPORT_BOUNDARIES] == ("model",)
+    assert span.attributes[semconv.REPORT_BOUNDARIES] == ("agent",)
     assert semconv.REPORT_OMITTED not in span.attributes
 
 
@@ -521,7 +516,7 @@ def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them
         (asyncio.CancelledError(), True),
         (KeyboardInterrupt(), True),
         (ValueError("no failure"), True),
-        (failure("its_own", "agent"), False),
+        (failure("its_own", boundary="agent"), False),
     ],
     ids=["success", "cancelled", "interrupted", "no failure", "its own failure"],
 )

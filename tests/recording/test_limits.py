@@ -10,17 +10,18 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import SpanLimits
 
 import failgraph
-from failgraph import NgFailureEvent, semconv
+from builders import failure
+from failgraph import semconv
 from failgraph.codec import decode, decode_event
 from failgraph.recording import index
 
 TIGHT = {"max_events": 4, "max_attributes": 8, "max_event_attributes": 8, "max_span_attributes": 8}
-
-
-def failure(
-    kind: str = "transport_timeout", reason: str = "a reason", **fields: object
-) -> NgFailureEvent:
-    return NgFailureEvent(kind, reason, boundary="model", operation="generate", **fields)
+MANY_FIELDS = {
+    "boundary": "model",
+    "failure_reason": "a reason",
+    "operation": "generate",
+    "details": {"provider_request_id": "r"},
+}
 
 
 def ours(spans) -> list[dict[str, object]]:
@@ -91,7 +92,7 @@ def test_with_8_attributes_an_event_keeps_what_identifies_it(make_provider):
     with tracer.start_as_current_span("work") as span:
         cause, effect = (
             failure("a_cause"),
-            failure("an_effect", details={"provider_request_id": "r"}, http_status=500),
+            failure("an_effect", http_status=500, **MANY_FIELDS),
         )
         effect.__cause__ = cause
         failgraph.record(effect)
@@ -109,7 +110,7 @@ def test_with_a_value_limit_of_20_nothing_is_cut(make_provider):
     """Texts and ids longer than the provider's limit continue in arrays; the record comes back whole."""
     tracer = make_provider(max_attribute_length=20, max_span_attribute_length=20).get_tracer("test")
     with tracer.start_as_current_span("work") as span, failgraph.hop():
-        cause, effect = failure("a_cause_with_a_long_kind"), failure(reason="日" * 300)
+        cause, effect = failure("a_cause_with_a_long_kind"), failure(failure_reason="日" * 300)
         effect.__cause__ = cause
         failgraph.record(effect, own=True)
         expected = failgraph.current_report()
@@ -130,7 +131,7 @@ def test_all_limits_at_once(make_provider, exporter):
         **TIGHT, max_attribute_length=20, max_span_attribute_length=20
     ).get_tracer("test")
     with tracer.start_as_current_span("work"), failgraph.hop():
-        chain = [failure() for _ in range(8)]
+        chain = [failure(**MANY_FIELDS) for _ in range(8)]
         for cause, effect in itertools.pairwise(chain):
             effect.__cause__ = cause
         failgraph.record(chain[-1], own=True)
@@ -139,7 +140,7 @@ def test_all_limits_at_once(make_provider, exporter):
         effect.event_id: cause.event_id if cause else None
         for cause, effect in zip([None, *chain], chain, strict=False)
     }
-    assert {event.failure_kind for event in report.events.values()} == {"transport_timeout"}
+    assert {event.failure_kind for event in report.events.values()} == {"judge_failed"}
     assert {loss.kind for loss in losses} == {"attribute_missing"}
 
 

@@ -13,9 +13,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 import failgraph
+from builders import event
 from failgraph.cli import main
 from failgraph.readers import read
-from journals import event, ids
+from journals import ids
 from otlp_server import Receiver
 
 FAILURES = 100

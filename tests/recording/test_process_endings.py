@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from builders import event
 from failgraph.readers import read
-from journals import event, files, ids
+from journals import files, ids
 from otlp_server import Receiver
 from programs import APPS, BIN, ON, environment, needs_servers
 

@@ -19,15 +19,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 import failgraph
+from builders import failure
 from failgraph import NgFailureEvent, semconv
 from failgraph.recording import index
 from failgraph.recording.recorder import recorder
-
-
-def failure(
-    kind: str = "transport_timeout", boundary: str = "model", **fields: object
-) -> NgFailureEvent:
-    return NgFailureEvent(kind, boundary=boundary, **fields)
 
 
 def events_of(span) -> list[dict[str, object]]:
@@ -259,7 +254,7 @@ def test_enabled_false_does_nothing(tracer, exporter, setting):
             ("agent", "x_y", "why"),
         ),
         (
-            failure(failure_reason="own"),
+            failure("transport_timeout", "own", boundary="model"),
             {"boundary": "agent", "kind": "x_y"},
             ("model", "transport_timeout", "own"),
         ),

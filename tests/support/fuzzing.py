@@ -27,6 +27,7 @@ with contextlib.suppress(ImportError):
         with atheris.instrument_imports(include=["failgraph"]):
             pass
 
+from builders import event
 from dialects import DIALECTS
 from failgraph import FailureReport
 from failgraph.errors import SourceError
@@ -48,7 +49,7 @@ from failgraph.view import (
     top_rows,
 )
 from gym_rows import ROWS, lines
-from otlp_file import SERVER, event, failure_span, process, reported, seen, span
+from otlp_file import SERVER, failure_span, process, reported, seen, span
 
 DOCUMENT = process(
     span(

@@ -6,21 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from failgraph import FailureBoundary, FailureEvent
+from builders import event
 from failgraph.journal.lines import JournalLine, encode_line
 from otlp_file import T0, TRACE
 
 MS = 1_000_000
-
-
-def event(event_id: str, cause: str | None = None, **fields: Any) -> FailureEvent:
-    """A valid record with this id."""
-    known = {
-        "failure_kind": "transport_timeout",
-        "boundary": FailureBoundary.MODEL,
-        "failure_reason": "no answer",
-    }
-    return FailureEvent(event_id=event_id, cause_id=cause, **{**known, **fields})
 
 
 def files(directory: Path) -> list[Path]:
@@ -69,5 +59,7 @@ def line(event_id: str, number: int | None = 2, at: int = 5 * MS, **fields: Any)
         )
     known.update(fields)
     return encode_line(
-        JournalLine(time_unix_nano=T0 + at, event=event(event_id, cause, **record), **known)
+        JournalLine(
+            time_unix_nano=T0 + at, event=event(event_id, cause_id=cause, **record), **known
+        )
     )

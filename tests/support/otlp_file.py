@@ -35,13 +35,6 @@ def pairs(attributes: Mapping[str, object]) -> list[dict[str, Any]]:
     return [{"key": key, "value": any_value(value)} for key, value in attributes.items()]
 
 
-def event(
-    event_id: str, *, kind: str = "judge_failed", boundary: str = "agent", **fields: Any
-) -> FailureEvent:
-    """A record with no more than it must have."""
-    return FailureEvent(event_id=event_id, failure_kind=kind, boundary=boundary, **fields)
-
-
 def seen(record: FailureEvent, at: int = 0, **options: Any) -> dict[str, Any]:
     """`record` as a span event, `at` ns after T0; the options are those of `encode_event`."""
     return raw_event(encode_event(record, **options), at)

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from builders import event
 from failgraph.cli import main
-from otlp_file import SECOND, T0, event, process, reported, seen, span
+from otlp_file import SECOND, T0, process, reported, seen, span
 
 NOW = (time.time_ns() // SECOND - 600) * SECOND - T0
 """What is added to T0 to come to ten minutes ago."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from builders import event
 from dialects import merged
 from failgraph.codec import encode_event
 from failgraph.readers import Reading, Trace
@@ -14,7 +15,6 @@ from otlp_file import (
     SECOND,
     SERVER,
     TRACE,
-    event,
     failure_span,
     process,
     raw_event,

@@ -7,25 +7,17 @@ import sys
 import threading
 
 import failgraph
-from failgraph import NgFailureEvent
+from builders import failure
 
 pytest_plugins = ["pytester"]
 
 
-def failure(
-    kind: str, boundary: str, cause: BaseException | None = None, reason: str = ""
-) -> NgFailureEvent:
-    error = NgFailureEvent(kind, reason, boundary=boundary)
-    error.__cause__ = cause
-    return error
-
-
 def test_the_failures_of_a_test_are_a_tree_to_assert_on(failures, tracer):
     """Effects first, causes indented below them; a shared cause stands below each of its effects."""
-    shared = failure("transport_timeout", "model", reason="slow")
+    shared = failure("transport_timeout", boundary="model", failure_reason="slow")
     with tracer.start_as_current_span("work"):
-        failgraph.record(failure("agent_run_error", "agent", shared))
-        failgraph.record(failure("verifier_error", "resources_server", shared))
+        failgraph.record(failure("agent_run_error", boundary="agent", cause=shared))
+        failgraph.record(failure("verifier_error", boundary="resources_server", cause=shared))
     assert failures.tree() == [
         "agent agent_run_error",
         "  model transport_timeout",
@@ -38,7 +30,7 @@ def test_the_failures_of_a_test_are_a_tree_to_assert_on(failures, tracer):
 
 def test_each_failure_is_there_once_with_or_without_a_trace(failures):
     """Recorded without any span, from another thread, and twice: it is one failure, in order."""
-    error = failure("judge_failed", "resources_server")
+    error = failure("judge_failed", boundary="resources_server")
     thread = threading.Thread(target=failgraph.record, args=(error,))
     thread.start()
     thread.join()
@@ -51,7 +43,7 @@ def test_each_failure_is_there_once_with_or_without_a_trace(failures):
 
 def test_a_deferred_failure_is_there_and_belongs_to_its_test(failures, pytester):
     """Reading the fixture writes what was deferred, and what an earlier test deferred is not this one's."""
-    failgraph.record(failure("judge_failed", "agent"), deferred=True)
+    failgraph.record(failure("judge_failed", boundary="agent"), deferred=True)
     assert failures.tree() == ["agent judge_failed"]
     pytester.makepyfile(
         """

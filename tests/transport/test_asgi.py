@@ -18,6 +18,7 @@ from opentelemetry.trace import StatusCode
 
 import failgraph
 from asgi import ASKING, run
+from builders import failure
 from failgraph import FailureEvent, FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.asgi import FailureMiddleware
@@ -43,10 +44,6 @@ def attached():
         # OpenTelemetry's instrumentation wraps it once a process, with the tracer of the first application.
         BackgroundTask.__call__ = BackgroundTask._otel_original_call
         del BackgroundTask._otel_original_call
-
-
-def failure(kind="judge_failed", reason="no answer", **fields) -> NgFailureEvent:
-    return NgFailureEvent(kind, reason, boundary="resources_server", **fields)
 
 
 def contrib(provider, **options):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from otlp_file import event, pairs, process, seen, span, write
+from builders import event
+from otlp_file import pairs, process, seen, span, write
 
 pytest.importorskip("rich", reason="colours need failgraph[cli]")
 fcntl = pytest.importorskip("fcntl", reason="needs a POSIX terminal")

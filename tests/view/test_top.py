@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from builders import event
 from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.traces.query import Query
 from failgraph.view import plain, top_lines, top_rows
-from otlp_file import SECOND, SERVER, TRACE, event, process, reported, seen, span, write
+from otlp_file import SECOND, SERVER, TRACE, process, reported, seen, span, write
 
 OTHER, CLEAN = "b" * 32, "c" * 32
 BROKEN = {"status": {"code": 2}}

@@ -11,21 +11,11 @@ from typing import Any
 
 import pytest
 
+from builders import event
 from failgraph.cli import main
 from failgraph.readers import Trace, read
 from failgraph.view import list_line as list_parts, picture, plain, plain_lines
-from otlp_file import (
-    PREFIX,
-    SERVER,
-    TRACE,
-    event,
-    failure_span,
-    process,
-    reported,
-    seen,
-    span,
-    write,
-)
+from otlp_file import PREFIX, SERVER, TRACE, failure_span, process, reported, seen, span, write
 
 MS = 1_000_000
 

@@ -14,10 +14,11 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
+from builders import event
 from failgraph.errors import SourceError
 from failgraph.readers import lines, read
 from failgraph.readers.skimming import skimmer
-from otlp_file import event, failure_span, process, reported, seen, span, write
+from otlp_file import failure_span, process, reported, seen, span, write
 
 pytest.importorskip("msgspec", reason="without it nothing is skimmed")
 OTHERS = [f"{number:032x}" for number in range(1, 9)]

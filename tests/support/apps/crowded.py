@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import failgraph
-from journals import event
+from builders import event
 
 warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, of a fork beside threads
 EXPORTER = InMemorySpanExporter()

@@ -13,7 +13,7 @@ import time
 from opentelemetry.sdk.trace import TracerProvider
 
 import failgraph
-from journals import event
+from builders import event
 
 PROCESSES = int(sys.argv[1])
 SECONDS = 0.012
