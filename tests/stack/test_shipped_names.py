@@ -19,7 +19,7 @@ import yaml
 
 from failgraph import semconv
 from failgraph.failure.records import FailureBoundary, ModelFailureDetails, SandboxFailureDetails
-from failgraph.view.pages import GRAFANA_SOURCE
+from failgraph.view.trace_urls import GRAFANA_DATA_SOURCE
 from shipped import CONFIG
 
 COMPOSE = CONFIG.parent / "docker-compose.yml"
@@ -140,7 +140,7 @@ def test_every_data_source_that_is_named_is_provisioned_in_grafanas_file():
         each["uid"]: each["type"]
         for each in parsed(CONFIG / "grafana" / "datasources.yaml")["datasources"]
     }
-    assert sources[GRAFANA_SOURCE] == "tempo"
+    assert sources[GRAFANA_DATA_SOURCE] == "tempo"
     for path in DASHBOARDS:
         dashboard = parsed(path)
         panels = dashboard["panels"]

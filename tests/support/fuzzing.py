@@ -33,20 +33,20 @@ from failgraph import FailureReport
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING
 from failgraph.readers import Reading, read_parts
+from failgraph.text import sanitize
 from failgraph.traces.query import Query
 from failgraph.transport import headers
 from failgraph.view import (
+    failure_tree,
+    line_text,
     list_line,
     list_row,
     loss_lines,
-    picture,
-    plain,
-    plain_lines,
-    sanitize,
     show_row,
     top_lines,
     top_row,
     top_rows,
+    tree_text,
 )
 from gym_rows import ROWS, lines
 from otlp_file import SERVER, failure_span, process, reported, seen, span
@@ -269,7 +269,7 @@ def read_source(data: bytes) -> Reading | None:
         assert len(str(error)) < 2000
         return None
     rows = top_rows(reading.traces, Query(), reading.durations)
-    shown = [plain(line) for line in (*loss_lines(reading.losses), *top_lines(rows))]
+    shown = [line_text(line) for line in (*loss_lines(reading.losses), *top_lines(rows))]
     json.dumps(list(map(top_row, rows)), allow_nan=False).encode()
     for trace in reading.traces:
         assert {loss.kind for loss in trace.losses} <= set(MEANING)
@@ -277,7 +277,7 @@ def read_source(data: bytes) -> Reading | None:
         assert back.events.keys() == trace.report.events.keys()
         for row in (list_row(trace), show_row(trace)):
             json.dumps(row, allow_nan=False).encode()
-        shown += [plain(list_line(trace)), *plain_lines(picture(trace))]
+        shown += [line_text(list_line(trace)), *tree_text(failure_tree(trace))]
     for text in shown:
         assert text == sanitize(text, len(text) + 1), ascii(text)
     return reading

@@ -10,7 +10,7 @@ from builders import event
 from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.traces.query import Query
-from failgraph.view import plain, top_lines, top_rows
+from failgraph.view import line_text, top_lines, top_rows
 from otlp_file import SECOND, SERVER, TRACE, process, reported, seen, span, write
 
 OTHER, CLEAN = "b" * 32, "c" * 32
@@ -176,7 +176,9 @@ def test_a_hostile_kind_and_service_are_neutral(tmp_path):
             tmp_path / "file", process(span(1, None, happened), service="s\x1b]0;t\x07" + "y" * 500)
         )
     )
-    lines = [plain(line) for line in top_lines(top_rows(found.traces, Query(), found.durations))]
+    lines = [
+        line_text(line) for line in top_lines(top_rows(found.traces, Query(), found.durations))
+    ]
     assert len(lines) == 2
     assert all(line.isprintable() and len(line) < 250 for line in lines)
 

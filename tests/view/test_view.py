@@ -14,18 +14,18 @@ import pytest
 from builders import event
 from failgraph.cli import main
 from failgraph.readers import Trace, read
-from failgraph.view import list_line as list_parts, picture, plain, plain_lines
+from failgraph.view import failure_tree, line_text, list_line, tree_text
 from otlp_file import PREFIX, SERVER, TRACE, failure_span, process, reported, seen, span, write
 
 MS = 1_000_000
 
 
 def tree_of(trace: Trace) -> list[str]:
-    return list(plain_lines(picture(trace)))
+    return list(tree_text(failure_tree(trace)))
 
 
 def line_of(trace: Trace) -> str:
-    return plain(list_parts(trace))
+    return line_text(list_line(trace))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from failgraph.readers import Reading, read
 from failgraph.redaction.display import display
 from failgraph.settings import current
 from failgraph.traces.query import Query
-from failgraph.view.picture import Line, Part
+from failgraph.view.lines import Line, Segment
 
 if TYPE_CHECKING:
     from failgraph.doctor import Ask, Check
@@ -49,7 +49,7 @@ def doctor(arguments: argparse.Namespace) -> int:
     else:
         print_lines(_lines(seen()))
         said = f"{problems or 'no'} {'problem' if problems == 1 else 'problems'}"
-        print_lines([[Part(said, _ROLES["problem" if problems else "ok"])]])
+        print_lines([[Segment(said, _ROLES["problem" if problems else "ok"])]])
     return FINDING if problems else DONE
 
 
@@ -58,8 +58,8 @@ def _lines(found: Iterator[Check]) -> Iterator[Line]:
     for check in found:
         if check.part != part:
             part = check.part
-            yield [Part(part, "name")]
-        yield [Part(f"  {check.state:<9}", _ROLES[check.state]), Part(check.text)]
+            yield [Segment(part, "name")]
+        yield [Segment(f"  {check.state:<9}", _ROLES[check.state]), Segment(check.text)]
 
 
 def _ask(source: str) -> tuple[str, Ask]:

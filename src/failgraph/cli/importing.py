@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from failgraph.cli.exit_codes import DONE, NO_SOURCE
 from failgraph.cli.messages import harmless, say
 from failgraph.cli.output import progress
-from failgraph.view import sanitize
+from failgraph.text import sanitize
 
 if TYPE_CHECKING:
     from failgraph.export.account import Account

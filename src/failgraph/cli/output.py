@@ -10,31 +10,32 @@ from typing import Any, NamedTuple
 from failgraph.backends import Told
 from failgraph.readers import Trace
 from failgraph.readers.source import Progress
-from failgraph.view import list_line, list_row, picture, plain, plain_lines, show_row
-from failgraph.view.picture import Line, Picture
+from failgraph.view import failure_tree, line_text, list_line, list_row, show_row, tree_text
+from failgraph.view.lines import Line
+from failgraph.view.tree import FailureTree
 
 
 class Output(NamedTuple):
-    """How a command shows a trace: as a JSON row, and as a line or as a picture."""
+    """How a command shows a trace: as a JSON row, and as a line or as a tree."""
 
     row: Callable[[Trace], dict[str, object]]
     line: Callable[[Trace], Line] | None
-    picture: Callable[[Trace], Picture] | None
+    tree: Callable[[Trace], FailureTree] | None
 
 
 LIST = Output(list_row, list_line, None)
-SHOW = Output(show_row, None, picture)
+SHOW = Output(show_row, None, failure_tree)
 
 
 def draw(traces: Sequence[Trace], output: Output) -> None:
     """Print traces for people."""
     if output.line is not None:
         print_lines(map(output.line, traces))
-    if output.picture is not None:
+    if output.tree is not None:
         terminal, console = _console()
         for trace in traces:
-            drawn = output.picture(trace)
-            print("\n".join(plain_lines(drawn))) if terminal is None else terminal.print_picture(
+            drawn = output.tree(trace)
+            print("\n".join(tree_text(drawn))) if terminal is None else terminal.print_tree(
                 console, drawn
             )
             print()
@@ -44,7 +45,7 @@ def print_lines(lines: Iterable[Line]) -> None:
     """Print lines: with rich on a terminal, as plain text elsewhere, the same content."""
     terminal, console = _console()
     for line in lines:
-        print(plain(line)) if terminal is None else terminal.print_line(console, line)
+        print(line_text(line)) if terminal is None else terminal.print_line(console, line)
 
 
 def _console() -> tuple[Any, Any]:
@@ -60,7 +61,7 @@ def progress() -> Iterator[Progress | None]:
     if terminal is None:
         yield None
     else:
-        with terminal.progress_bar(terminal.Console(stderr=True)) as told:
+        with terminal.reading_bar(terminal.Console(stderr=True)) as told:
             yield told
 
 
@@ -71,7 +72,7 @@ def fetching() -> Iterator[Told | None]:
     if terminal is None:
         yield None
     else:
-        with terminal.count_bar(terminal.Console(stderr=True)) as told:
+        with terminal.fetching_bar(terminal.Console(stderr=True)) as told:
             yield told
 
 

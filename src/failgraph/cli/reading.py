@@ -15,7 +15,7 @@ from failgraph.cli.source import Source, count_of, read_source
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, Trace
 from failgraph.traces.query import Query
-from failgraph.view import loss_lines, plain, top_lines, top_row, top_rows
+from failgraph.view import line_text, loss_lines, top_lines, top_row, top_rows
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def _close(arguments: argparse.Namespace, source: Source, traces: Sequence[Trace
         say(
             f"no failures in {rows if reading.rows else count_of(1 if source.trace_id else reading.trace_count)}"
         )
-    for line in (*source.notes, *map(plain, loss_lines(reading.losses))):
+    for line in (*source.notes, *map(line_text, loss_lines(reading.losses))):
         say(line)
     lost = bool(reading.losses) or any(trace.losses for trace in traces)
     return FINDING if arguments.strict and lost else DONE

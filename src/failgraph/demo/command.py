@@ -18,9 +18,9 @@ from failgraph.otlp import ENDPOINTS, PROTOCOLS, Target, listens, target
 from failgraph.readers import Trace, read, spans
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
-from failgraph.view import sanitize
-from failgraph.view.pages import grafana_page, jaeger_page
-from failgraph.view.picture import duration
+from failgraph.text import sanitize
+from failgraph.view.lines import format_duration
+from failgraph.view.trace_urls import grafana_trace_url, jaeger_trace_url
 
 _NEEDED = (
     "fastapi",
@@ -154,7 +154,7 @@ def _print(path: str, draw: Callable[[Sequence[Trace]], None], endpoint: Target 
         if span.trace_id not in failing and span.parent_span_id is None:
             rollout = span.attributes.get(ROLLOUT_ID)
             print(
-                f"trace {span.trace_id} · rollout {rollout} · {duration(span.duration_nano)} · no failures"
+                f"trace {span.trace_id} · rollout {rollout} · {format_duration(span.duration_nano)} · no failures"
             )
     print(f"\n{len(failing)} of {reading.trace_count} rollouts have failures")
     if endpoint is not None:
@@ -165,6 +165,6 @@ def _print(path: str, draw: Callable[[Sequence[Trace]], None], endpoint: Target 
 
 def _pages(trace_id: str) -> Iterator[str]:
     settings = current()
-    yield jaeger_page(settings.jaeger_url, trace_id)
+    yield jaeger_trace_url(settings.jaeger_url, trace_id)
     if settings.grafana_url is not None:
-        yield grafana_page(settings.grafana_url, trace_id)
+        yield grafana_trace_url(settings.grafana_url, trace_id)

@@ -1,21 +1,21 @@
-"""A failure graph for people (a tree, plain or on a terminal) and for programs (JSON)."""
+"""Failure graphs for people (lines and trees, plain or on a terminal) and for programs (JSON)."""
 
-from failgraph.redaction.display import sanitize
-from failgraph.view.json_rows import list_row, show_row
-from failgraph.view.picture import list_line, loss_lines, picture
-from failgraph.view.plain import plain, plain_lines
-from failgraph.view.top import top_lines, top_row, top_rows
+from failgraph.view.json_rows import list_row, show_row, top_row
+from failgraph.view.lines import list_line, loss_lines
+from failgraph.view.plain_text import line_text, tree_text
+from failgraph.view.top import top_rows
+from failgraph.view.top_table import top_lines
+from failgraph.view.tree import failure_tree
 
 __all__ = [
+    "failure_tree",
+    "line_text",
     "list_line",
     "list_row",
     "loss_lines",
-    "picture",
-    "plain",
-    "plain_lines",
-    "sanitize",
     "show_row",
     "top_lines",
     "top_row",
     "top_rows",
+    "tree_text",
 ]

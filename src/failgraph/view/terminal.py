@@ -1,6 +1,6 @@
-"""A picture on a terminal, drawn by rich: colours by boundary, lines that fit the width, `NO_COLOR` honoured.
+"""Trees and lines on a terminal, drawn by rich: colours by boundary, lines wrapped to the width.
 
-Only imported where rich is installed.
+Only imported if rich is installed. rich honours `NO_COLOR`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from failgraph.view.picture import Line, Picture
-from failgraph.view.plain import columns, rows
+from failgraph.view.lines import Line
+from failgraph.view.plain_text import time_columns, tree_rows
+from failgraph.view.tree import FailureTree
 
+# Names of colours only, so that light and dark terminals each show their own.
 STYLES = {
     "plain": "",
     "quiet": "dim",
@@ -31,76 +33,78 @@ STYLES = {
     "resources_server": "yellow",
     "sandbox": "red",
 }
-"""The style of each role: the names of colours only, so that a light and a dark terminal each show their own."""
 
-_NARROWEST = 24
-"""Characters that a line gets at least, however deep the tree."""
-
-_LONG_BYTES = 16 << 20
-"""A source from this size on gets a progress bar."""
+_MIN_TEXT_WIDTH = 24  # characters that a line gets, however deep the tree
+_LARGE_SOURCE = 16 << 20  # bytes from which reading shows a progress bar
 
 
 def print_line(console: Console, line: Line) -> None:
-    """Print one line; where it is wider than the terminal it goes on below, indented."""
-    for printed in _wrapped(console, _text(line), Text(), Text("    ")):
-        console.print(printed, soft_wrap=True)
+    """Print one line; the rest of a long one is indented below it."""
+    for wrapped in _wrap(console, _text(line), Text(), Text("    ")):
+        console.print(wrapped, soft_wrap=True)
 
 
-def print_picture(console: Console, picture: Picture) -> None:
-    """Print a whole picture: as plain text has it, with colours, and with long lines wrapped inside the tree."""
-    for line in picture.head:
+def print_tree(console: Console, tree: FailureTree) -> None:
+    """Print a tree as plain text has it, with colours, and long lines wrapped inside the tree."""
+    for line in tree.header:
         print_line(console, line)
-    for row in rows(picture):
-        left = columns(row)
-        most = max(0, console.width - len(left) - _NARROWEST)
-        first = Text(left + _fitted(row.branch, most), "dim")
-        others = Text(" " * len(left) + _fitted(row.stem, most), "dim")
-        for printed in _wrapped(console, _text(row.line), first, others):
-            console.print(printed, soft_wrap=True)
-    for line in picture.tail:
+    for row in tree_rows(tree):
+        columns = time_columns(row)
+        room = max(0, console.width - len(columns) - _MIN_TEXT_WIDTH)
+        first = Text(columns + _cut_branch(row.branch, room), "dim")
+        rest = Text(" " * len(columns) + _cut_branch(row.stem, room), "dim")
+        for wrapped in _wrap(console, _text(row.line), first, rest):
+            console.print(wrapped, soft_wrap=True)
+    for line in tree.footer:
         print_line(console, line)
 
 
-def _fitted(branches: str, most: int) -> str:
-    """The branches of a tree that is deeper than the width allows: their beginning."""
-    return branches if len(branches) <= most else branches[: max(0, most - 1)] + "…"
+def _cut_branch(branch: str, room: int) -> str:
+    """Return the beginning of the branches of a tree that is deeper than the terminal is wide."""
+    return branch if len(branch) <= room else branch[: max(0, room - 1)] + "…"
 
 
-def _wrapped(console: Console, text: Text, first: Text, others: Text) -> Iterator[Text]:
-    """`text` in as many lines as the width asks for, behind what stands before the first and before all others."""
-    width = max(_NARROWEST, console.width - others.cell_len)
+def _wrap(console: Console, text: Text, first: Text, rest: Text) -> Iterator[Text]:
+    """Wrap `text` to the width, with `first` in front of its first line and `rest` of the others."""
+    width = max(_MIN_TEXT_WIDTH, console.width - rest.cell_len)
     for number, line in enumerate(text.wrap(console, width) or [Text()]):
         line.rstrip()
-        yield Text.assemble(others if number else first, line)
+        yield Text.assemble(rest if number else first, line)
 
 
 def _text(line: Line) -> Text:
-    return Text.assemble(*((part.text, STYLES[part.role]) for part in line))
+    return Text.assemble(*((segment.text, STYLES[segment.role]) for segment in line))
 
 
 @contextmanager
-def progress_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
-    """What `read` tells its progress to: a bar that is gone when it is done, for long sources only."""
+def reading_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Provide the progress callback of `readers.read`, which gets bytes read and bytes in all.
+
+    Large sources show a bar, which disappears at the end.
+    """
     progress = Progress(
         TextColumn("reading"), BarColumn(), DownloadColumn(), console=console, transient=True
     )
     task = progress.add_task("reading", total=None)
 
-    def told(done: int, size: int) -> None:
-        if size >= _LONG_BYTES:
+    def update(done: int, size: int) -> None:
+        if size >= _LARGE_SOURCE:
             progress.start()
             progress.update(task, completed=done, total=size)
 
     try:
-        yield told
+        yield update
     finally:
         progress.stop()
 
 
 @contextmanager
-def count_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
-    """What a backend is told by: how many traces of how many; 0 of 0 while they are searched for."""
-    columns_ = (TextColumn("asking"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns_, console=console, transient=True) as progress:
-        task = progress.add_task("asking", total=None)
-        yield lambda done, of: progress.update(task, completed=done, total=of or None)
+def fetching_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Provide the progress callback of `read_backend`, which gets traces fetched and in all.
+
+    While the backend is searched both are 0, and the bar shows no total.
+    """
+    columns = (TextColumn("fetching"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("fetching", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total or None)

@@ -1,180 +1,176 @@
-"""Which failures there are most of and what they cost: one row for each boundary, kind and service."""
+"""Which failures are most frequent and what they cost: one row per boundary, kind and service."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from failgraph.readers import FailureRecord, Trace
-from failgraph.redaction import redact
-from failgraph.redaction.display import display
 from failgraph.traces.failures import by_time
 from failgraph.traces.query import Query
 from failgraph.traces.spans import SpanRecord
-from failgraph.view.picture import Line, Part, duration
 
 
 @dataclass(frozen=True, slots=True)
 class TopRow:
-    """Failures of one boundary, kind and service; times in ns."""
+    """The failures of one boundary, kind and service.
+
+    Attributes:
+        boundary: Value of the boundary.
+        kind: The failure kind.
+        service: The service that observed the failures.
+        count: Number of failures; each counts once, however many reports hold it.
+        root_cause_count: Number of traces whose root cause is one of them.
+        recovered: Number of recovered failures, or None if it is unknown for all of them.
+        time_lost_nano: Time in ns of the spans that ended in one of them; spans that overlap in one
+            trace count once. None if no trace has a duration.
+        time_lost_ratio: `time_lost_nano` as a share of the durations of all traces, or None if
+            those are unknown.
+        median_delay_nano: Median time in ns from the failure to the end of its trace, or None if it
+            is unknown for all of them.
+    """
 
     boundary: str
     kind: str
     service: str
     count: int
-    """Each failure once, in however many reports it is."""
     root_cause_count: int
-    """Of how many traces one of them is the root cause."""
     recovered: int | None
-    """How many of them are recovered; None where that is unknown of all."""
     time_lost_nano: int | None
-    """How long the spans took that ended in one of them, where such spans overlap in one trace, that time once; None
-    where no trace says how long anything took."""
     time_lost_ratio: float | None
-    """Of the durations of all traces; None where those are unknown."""
     median_delay_nano: int | None
-    """From the failure to the end of its trace."""
 
 
-Key = tuple[str, str, str]
+class _Occurrence(NamedTuple):
+    """A failure in the trace that counts it."""
+
+    trace: Trace
+    failure: FailureRecord
+
+
+_SpansByFailure = Mapping[str, Sequence[SpanRecord]]
 
 
 def top_rows(
     traces: Sequence[Trace], query: Query, durations: Mapping[str, int | None]
 ) -> list[TopRow]:
-    """The failures of `traces` that `query` asks for, the most frequent first; `durations` are those of all traces."""
-    groups: dict[Key, list[tuple[Trace, FailureRecord]]] = {}
-    for trace, failure in _each_once(traces):
+    """Return the failures of `traces` that `query` asks for, the most frequent first.
+
+    Args:
+        traces: Traces with failures.
+        query: The kinds, boundaries and services to count.
+        durations: The duration in ns of every trace, also of those without failures, by trace id.
+    """
+    groups: dict[tuple[str, str, str], list[_Occurrence]] = {}
+    for trace, failure in _each_failure_once(traces):
         if query.asks_for(trace, failure):
             key = (failure.event.boundary.value, failure.event.failure_kind, failure.span.service)
-            groups.setdefault(key, []).append((trace, failure))
-    whole = sum(filter(None, durations.values()))
+            groups.setdefault(key, []).append(_Occurrence(trace, failure))
+    total_nano = sum(filter(None, durations.values()))
     ended_in = {trace.trace_id: _spans_by_failure(trace) for trace in traces}
-    rows = [_row(key, group, ended_in, whole) for key, group in groups.items()]
-    return sorted(
-        rows,
-        key=lambda row: (
-            -row.count,
-            -(row.time_lost_nano or 0),
-            row.boundary,
-            row.kind,
-            row.service,
-        ),
-    )
+    rows = [_row(key, group, ended_in, total_nano) for key, group in groups.items()]
+    return sorted(rows, key=_rank)
 
 
-def _each_once(traces: Sequence[Trace]) -> Iterator[tuple[Trace, FailureRecord]]:
-    """Each failure in its own trace; one whose trace is not here in the first that names it as a cause."""
-    here = {trace.trace_id for trace in traces}
+def _rank(row: TopRow) -> tuple[int, int, str, str, str]:
+    return -row.count, -(row.time_lost_nano or 0), row.boundary, row.kind, row.service
+
+
+def _each_failure_once(traces: Sequence[Trace]) -> Iterator[_Occurrence]:
+    """Yield each failure in its own trace, or in the first that names it if its own is missing."""
+    present = {trace.trace_id for trace in traces}
     elsewhere: set[str] = set()
     for trace in traces:
-        for key, failure in trace.failures.items():
+        for event_id, failure in trace.failures.items():
             if failure.span.trace_id == trace.trace_id:
-                yield trace, failure
-            elif failure.span.trace_id not in here and key not in elsewhere:
-                elsewhere.add(key)
-                yield trace, failure
+                yield _Occurrence(trace, failure)
+            elif failure.span.trace_id not in present and event_id not in elsewhere:
+                elsewhere.add(event_id)
+                yield _Occurrence(trace, failure)
 
 
-def _spans_by_failure(trace: Trace) -> dict[str, list[SpanRecord]]:
-    """The spans that ended in each failure: the hops of which it is the own one, and the inner span that it broke."""
-    found: dict[str, list[SpanRecord]] = {key: [] for key in trace.failures}
+def _spans_by_failure(trace: Trace) -> _SpansByFailure:
+    """Return the spans that ended in each failure.
+
+    They are the hops whose own failure it is, and a span without a report that has the status ERROR
+    and on which it was the last failure.
+    """
+    spans: dict[str, list[SpanRecord]] = {event_id: [] for event_id in trace.failures}
     reported = set()
     for hop in trace.hops:
         if hop.report is not None:
             reported.add(hop.span.span_id)
-            if hop.report.failure_id in found:
-                found[hop.report.failure_id].append(hop.span)
-    last: dict[str, str] = {}
-    for key, failure in sorted(trace.failures.items(), key=by_time):
-        last[failure.stands_on.span_id] = key
-    for key in last.values():
-        span = trace.failures[key].stands_on
+            if hop.report.failure_id in spans:
+                spans[hop.report.failure_id].append(hop.span)
+    last_failure: dict[str, str] = {}
+    for event_id, failure in sorted(trace.failures.items(), key=by_time):
+        last_failure[failure.stands_on.span_id] = event_id
+    for event_id in last_failure.values():
+        span = trace.failures[event_id].stands_on
         if span.status == "ERROR" and span.span_id not in reported:
-            found[key].append(span)
-    return found
+            spans[event_id].append(span)
+    return spans
 
 
 def _row(
-    key: Key,
-    group: Sequence[tuple[Trace, FailureRecord]],
-    ended_in: Mapping[str, Mapping[str, Sequence[SpanRecord]]],
-    whole: int,
+    key: tuple[str, str, str],
+    group: Sequence[_Occurrence],
+    ended_in: Mapping[str, _SpansByFailure],
+    total_nano: int,
 ) -> TopRow:
-    spans: dict[str, list[SpanRecord]] = {}
-    known = [(trace.recovered, failure) for trace, failure in group if trace.recovered is not None]
-    delays = []
-    for trace, failure in group:
-        spans.setdefault(trace.trace_id, []).extend(
-            ended_in[trace.trace_id][failure.event.event_id]
-        )
-        if (
-            trace.duration_nano is not None
-            and failure.time_unix_nano
-            and failure.span.trace_id == trace.trace_id
-        ):
-            delays.append(trace.start_unix_nano + trace.duration_nano - failure.time_unix_nano)
-    timed = any(trace.duration_nano is not None for trace, _ in group)
-    lost = sum(map(_covered, spans.values())) if timed else None
+    boundary, kind, service = key
+    time_lost = _time_lost(group, ended_in)
+    delays = list(_delays(group))
     return TopRow(
-        *key,
+        boundary,
+        kind,
+        service,
         count=len(group),
         root_cause_count=sum(
             trace.root_cause == failure.event.event_id for trace, failure in group
         ),
-        recovered=sum(failure.event.event_id in recovered for recovered, failure in known)
-        if known
-        else None,
-        time_lost_nano=lost,
-        time_lost_ratio=lost / whole if lost is not None and whole else None,
+        recovered=_recovered(group),
+        time_lost_nano=time_lost,
+        time_lost_ratio=time_lost / total_nano if time_lost is not None and total_nano else None,
         median_delay_nano=round(statistics.median(delays)) if delays else None,
     )
 
 
-def _covered(spans: Iterable[SpanRecord]) -> int:
-    """The time in which at least one of the spans was open."""
+def _recovered(group: Sequence[_Occurrence]) -> int | None:
+    known = [
+        failure.event.event_id in trace.recovered
+        for trace, failure in group
+        if trace.recovered is not None
+    ]
+    return sum(known) if known else None
+
+
+def _delays(group: Sequence[_Occurrence]) -> Iterator[int]:
+    """Yield the known times in ns from a failure to the end of its trace."""
+    for trace, failure in group:
+        is_here = failure.span.trace_id == trace.trace_id
+        if trace.duration_nano is not None and failure.time_unix_nano and is_here:
+            yield trace.start_unix_nano + trace.duration_nano - failure.time_unix_nano
+
+
+def _time_lost(group: Sequence[_Occurrence], ended_in: Mapping[str, _SpansByFailure]) -> int | None:
+    """Return the time in ns of the spans that ended in these failures, or None if it is unknown."""
+    if all(trace.duration_nano is None for trace, _ in group):
+        return None
+    spans: dict[str, list[SpanRecord]] = {}
+    for trace, failure in group:
+        ended = ended_in[trace.trace_id][failure.event.event_id]
+        spans.setdefault(trace.trace_id, []).extend(ended)
+    return sum(map(_covered_nano, spans.values()))
+
+
+def _covered_nano(spans: Iterable[SpanRecord]) -> int:
+    """Return the time in ns in which at least one of the spans was open."""
     covered = until = 0
     for span in sorted(spans, key=lambda span: span.start_unix_nano):
         if span.duration_nano is not None:
             covered += max(0, span.end_unix_nano - max(until, span.start_unix_nano))
             until = max(until, span.end_unix_nano)
     return covered
-
-
-def top_row(row: TopRow) -> dict[str, Any]:
-    """What `top --json` prints of a row."""
-    return {**asdict(row), "kind": redact(row.kind), "service": redact(row.service) or None}
-
-
-_HEAD = ("count", "root cause", "recovered", "time lost", "share", "median to end")
-
-
-def top_lines(rows: Sequence[TopRow]) -> Iterator[Line]:
-    """A table of the rows, the numbers first, as their width is known."""
-    if not rows:
-        return
-    names = [[row.boundary, display(row.kind, 60), display(row.service, 40)] for row in rows]
-    widths = [
-        max(map(len, column))
-        for column in zip(("boundary", "kind"), *(name[:2] for name in names), strict=True)
-    ]
-    head = "  ".join(["boundary".ljust(widths[0]), "kind".ljust(widths[1]), "service"])
-    yield [Part("  ".join([*_HEAD, head]), "quiet")]
-    for row, (boundary, kind, service) in zip(rows, names, strict=True):
-        cells = (
-            str(row.count),
-            str(row.root_cause_count),
-            "?" if row.recovered is None else str(row.recovered),
-            duration(row.time_lost_nano),
-            "?" if row.time_lost_ratio is None else f"{row.time_lost_ratio:.1%}",
-            duration(row.median_delay_nano),
-        )
-        numbers = "  ".join(cell.rjust(len(head)) for cell, head in zip(cells, _HEAD, strict=True))
-        yield [
-            Part(f"{numbers}  "),
-            Part(boundary.ljust(widths[0]), row.boundary),
-            Part(f"  {kind.ljust(widths[1])}", "name"),
-            Part(f"  {service}", "quiet"),
-        ]

@@ -1,0 +1,116 @@
+"""Lines of text for people: segments with a role, from which plain text or colours are made.
+
+All text is made safe here, so that no output has to do it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from failgraph.losses import Losses
+from failgraph.readers import Trace
+from failgraph.redaction.display import display
+from failgraph.semconv import REPORT_UNFINISHED
+from failgraph.text import sanitize
+
+_NS_PER_SECOND = 1_000_000_000
+
+
+class Segment(NamedTuple):
+    """A piece of a line.
+
+    Attributes:
+        text: What to print, already safe for a terminal.
+        role: What the piece is, which decides its colour: `plain`, `quiet`, `name`, `mark`, `own`,
+            `recovered`, `lost`, or the value of a boundary.
+    """
+
+    text: str
+    role: str = "plain"
+
+
+Line = list[Segment]
+
+
+def format_duration(nano: int | None) -> str:
+    """Return a duration in µs, ms or s, or `?` if it is unknown.
+
+    Args:
+        nano: The duration in ns; negative if a clock went backwards.
+    """
+    if nano is None:
+        return "?"
+    size = abs(nano)
+    sign = "-" if nano < -500 else ""  # a smaller one is shown as 0 µs, which has no sign
+    if size < 1_000_000:
+        return f"{sign}{size / 1e3:.0f} µs"
+    if size < _NS_PER_SECOND:
+        return f"{sign}{size / 1e6:.1f} ms"
+    return f"{sign}{size / 1e9:.3f} s"
+
+
+def list_line(trace: Trace) -> Line:
+    """Return the line that `list` prints: start, duration, service, failures, root cause."""
+    line = [
+        Segment(trace.trace_id, "name"),
+        Segment(f"  {_start(trace.start_unix_nano):<20}", "quiet"),
+        Segment(f"  {format_duration(trace.duration_nano):>10}"),
+        Segment(f"  {display(trace.service, 40)}  {outcome(trace):<25}"),
+    ]
+    if trace.root_cause is not None:
+        line += [Segment("  root cause "), *failure_name(trace, trace.root_cause)]
+    if trace.rollout_ids:
+        line.append(Segment(f"  {rollout(trace)}", "quiet"))
+    if trace.losses:
+        line.append(Segment(f"  {count_of(len(trace.losses), 'loss', 'losses')}", "lost"))
+    return line
+
+
+def _start(start_unix_nano: int) -> str:
+    """Return a time in UTC to the second, or `?` if it is 0."""
+    if not start_unix_nano:
+        return "?"
+    start = datetime.fromtimestamp(start_unix_nano // _NS_PER_SECOND, tz=timezone.utc)
+    return f"{start:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def loss_lines(losses: Losses, limit: int | None = None) -> Iterator[Line]:
+    """Yield a line for each loss, and one with the number of the others if there are too many.
+
+    Args:
+        losses: What was lost.
+        limit: The number of losses to name; None names all.
+    """
+    for loss in losses[:limit]:
+        yield [Segment("lost: ", "lost"), Segment(f"{loss.kind}: {display(loss.detail)}")]
+    if limit is not None and len(losses) > limit:
+        yield [Segment("lost: ", "lost"), Segment(f"{len(losses) - limit} more; --json has all")]
+
+
+def failure_name(trace: Trace, event_id: str) -> tuple[Segment, Segment]:
+    """Return the boundary and the kind of a failure, which name it for people."""
+    event = trace.report.events[event_id]
+    boundary = event.boundary.value
+    return Segment(boundary, boundary), Segment(f" {sanitize(event.failure_kind, 80)}")
+
+
+def rollout(trace: Trace) -> str:
+    """Return the id of the first rollout of a trace; the trace must have one."""
+    return f"rollout {sanitize(trace.rollout_ids[0], 80)}"
+
+
+def outcome(trace: Trace) -> str:
+    """Return how many failures a trace has, and how many were recovered."""
+    count = count_of(len(trace.report.events), "failure", "failures")
+    if trace.root is not None and trace.root.attributes.get(REPORT_UNFINISHED) is True:
+        return f"{count}, unfinished"
+    if trace.recovered:
+        return f"{count}, {len(trace.recovered)} recovered"
+    return count
+
+
+def count_of(count: int, singular: str, plural: str) -> str:
+    """Return a number with its noun."""
+    return f"{count} {singular if count == 1 else plural}"
