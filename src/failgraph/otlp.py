@@ -1,12 +1,12 @@
 """OpenTelemetry's own OTLP exporter of traces, as the environment configures it.
 
-https://opentelemetry.io/docs/specs/otel/protocol/exporter/: the variables for traces go before those for all signals.
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/: a variable for traces wins over the one for all signals.
 """
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from failgraph.redaction import survives
 from failgraph.redaction.display import display, sanitize
 from failgraph.redaction.header_values import remove_header_values
 from failgraph.redaction.rule import mark
-from failgraph.settings.values import headers, said
+from failgraph.settings.values import must_be, one_of, parse_headers
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -25,89 +25,121 @@ PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PR
 HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 GRPC: Final = "grpc"
 HTTP: Final = "http/protobuf"
-_EXPORTERS: Final = {"otlp_proto_grpc": GRPC, "otlp_proto_http": HTTP}
-"""Names in `OTEL_TRACES_EXPORTER` that say which protocol is meant."""
+GRPC_PORT: Final = 4317
 HTTP_PORT: Final = 4318
-"""Where HTTP is understood without a variable that says so."""
+_EXPORTERS: Final = {"otlp_proto_grpc": GRPC, "otlp_proto_http": HTTP}
+"""Values of `OTEL_TRACES_EXPORTER` that imply a protocol."""
 _CONNECT_S = 3.0
 
 
-class Target(NamedTuple):
-    """Where traces go."""
+class OtlpEndpoint(NamedTuple):
+    """Where traces go.
+
+    Attributes:
+        protocol: `grpc` or `http/protobuf`.
+        host: A host name or an IP address, without brackets.
+        port: A TCP port.
+        named_by: The variable that names the endpoint, or None if it is OpenTelemetry's default.
+        is_hidden: True if the host may be a secret or a part of one.
+    """
 
     protocol: str
-    """`grpc` or `http/protobuf`."""
     host: str
     port: int
     named_by: str | None
-    """The variable that names it; None where OpenTelemetry's default does."""
-    hidden: bool = False
-    """Whether the host may be a secret, or a part of one."""
+    is_hidden: bool = False
 
     @property
     def address(self) -> str:
-        """Host and port, as people write them; nothing of what else the endpoint may hold."""
-        host = mark("host") if self.hidden else sanitize(self.host)
-        return f"{f'[{host}]' if ':' in host else host}:{self.port}"
+        """Host and port, safe to show; the rest of the URL may hold credentials."""
+        if self.is_hidden:
+            return f"{mark('host')}:{self.port}"
+        host = sanitize(self.host)
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
 
-def target(environ: Mapping[str, str]) -> Target:
-    """Where `environ` sends traces. Raises ConfigError where it names what cannot be an endpoint or a protocol.
+def endpoint_from_env(environ: Mapping[str, str]) -> OtlpEndpoint:
+    """Return the endpoint that an environment sends traces to.
 
-    Without a protocol a port of 4318 means HTTP and any other gRPC, which is the default of OpenTelemetry's start-up.
+    If no variable names a protocol, port 4318 means HTTP and any other port gRPC, OpenTelemetry's default.
+
+    Raises:
+        ConfigError: The endpoint or the protocol cannot be used.
     """
-    named_by = next((name for name in ENDPOINTS if environ.get(name, "").strip()), None)
+    named_by = _first_set(environ, ENDPOINTS)
     value = environ[named_by].strip() if named_by else ""
-    protocol = protocol_of(environ)
+    protocol = protocol_from_env(environ)
     try:
         url = urlsplit(value if "://" in value else f"//{value or 'localhost'}")
         host, port = url.hostname, url.port
     except ValueError:
         host = port = None
     if host is None:
-        raise ConfigError([f"{named_by} is no address such as http://localhost:4317"])
+        raise ConfigError([f"{named_by} must be a URL such as http://localhost:{GRPC_PORT}"])
     if protocol is None:
         protocol = HTTP if port == HTTP_PORT else GRPC
-    # gRPC takes 443 where nobody says a port, whatever stands before the name.
-    given = 443 if url.scheme == "https" or protocol == GRPC else 80
-    standard = given if value else HTTP_PORT if protocol == HTTP else 4317
-    return Target(
-        protocol, host, port or standard, named_by, hidden=not survives(host, value or host)
-    )
+    if not port and not value:
+        port = HTTP_PORT if protocol == HTTP else GRPC_PORT
+    elif not port:
+        # gRPC defaults to port 443, whatever the scheme.
+        port = 443 if url.scheme == "https" or protocol == GRPC else 80
+    return OtlpEndpoint(protocol, host, port, named_by, is_hidden=not survives(host, value or host))
 
 
-def protocol_of(environ: Mapping[str, str]) -> str | None:
-    """The protocol that `environ` names, or None. Raises ConfigError where that is none of the two."""
-    chosen_by = next((name for name in PROTOCOLS if environ.get(name, "").strip()), None)
-    protocol = environ[chosen_by].strip() if chosen_by else None
-    if protocol not in (None, GRPC, HTTP):
-        raise ConfigError([f"{chosen_by}={said(protocol)} is not one of {GRPC}, {HTTP}"])
-    return protocol or _EXPORTERS.get(environ.get("OTEL_TRACES_EXPORTER", "").strip())
+def protocol_from_env(environ: Mapping[str, str]) -> str | None:
+    """Return the protocol that an environment names, or None if it names none.
+
+    Raises:
+        ConfigError: It names a protocol other than `grpc` and `http/protobuf`.
+    """
+    named_by = _first_set(environ, PROTOCOLS)
+    if named_by is None:
+        return _EXPORTERS.get(environ.get("OTEL_TRACES_EXPORTER", "").strip())
+    protocol = environ[named_by].strip()
+    if protocol not in (GRPC, HTTP):
+        raise ConfigError([must_be(named_by, one_of((GRPC, HTTP)), protocol)])
+    return protocol
 
 
-def listens(where: Target) -> bool:
-    """Whether somebody takes connections there."""
+def _first_set(environ: Mapping[str, str], names: Sequence[str]) -> str | None:
+    """Return the first of `names` that is set and not blank, or None if there is none."""
+    return next((name for name in names if environ.get(name, "").strip()), None)
+
+
+def is_listening(endpoint: OtlpEndpoint) -> bool:
+    """True if a TCP connection to the endpoint succeeds within 3 s."""
     try:
-        socket.create_connection((where.host, where.port), _CONNECT_S).close()
-    except (OSError, UnicodeError):  # the latter of a name that no machine can have
+        socket.create_connection((endpoint.host, endpoint.port), _CONNECT_S).close()
+    except (OSError, UnicodeError):  # UnicodeError: an invalid host name
         return False
     return True
 
 
-def exporter(where: Target) -> SpanExporter:
-    """The exporter; it reads address, headers and certificates from the environment by itself."""
-    if where.protocol == HTTP:
+def make_exporter(endpoint: OtlpEndpoint) -> SpanExporter:
+    """Make the exporter of the endpoint's protocol. It reads URL, headers and certificates from the environment."""
+    if endpoint.protocol == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
-            OTLPSpanExporter as OverHTTP,
+            OTLPSpanExporter as HttpExporter,
         )
 
-        return OverHTTP()
-    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as OverGRPC
+        return HttpExporter()
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (
+        OTLPSpanExporter as GrpcExporter,
+    )
 
-    return OverGRPC()
+    return GrpcExporter()
 
 
-def in_its_words(text: str, environ: Mapping[str, str], limit: int) -> str:
-    """What an exporter says, without the headers that it sends along: who refuses them may repeat them."""
-    sent = [value for name in HEADERS for _, value in headers(name, environ.get(name, ""), [])]
+def exporter_message(text: str, environ: Mapping[str, str], limit: int) -> str:
+    """Return an exporter's message, safe to show: a server that refuses headers may repeat them.
+
+    Args:
+        text: The message.
+        environ: Names the headers that the exporter sent.
+        limit: Characters to show at most.
+    """
+    sent: list[str] = []
+    for name in HEADERS:
+        headers = parse_headers(name, environ.get(name, "")).value or ()
+        sent += (value for _, value in headers)
     return display(remove_header_values(text, sent), limit)

@@ -521,11 +521,11 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
         ({}, "nothing listens at 127.0.0.1:1, which OTEL_EXPORTER_OTLP_ENDPOINT names"),
         (
             {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/xml"},
-            "OTEL_EXPORTER_OTLP_PROTOCOL='http/xml' is not one of grpc, http/protobuf",
+            "OTEL_EXPORTER_OTLP_PROTOCOL must be grpc or http/protobuf, not 'http/xml'",
         ),
         (
             {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://"},
-            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address such as http://localhost:4317",
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be a URL such as http://localhost:4317",
         ),
     ],
 )

@@ -18,7 +18,7 @@ from failgraph.doctor import checks
 from failgraph.doctor.difference import of_reports
 from failgraph.doctor.sample_graph import marked
 from failgraph.errors import SourceError
-from failgraph.otlp import target
+from failgraph.otlp import endpoint_from_env
 from failgraph.readers import Reading, read_parts
 from failgraph.settings import current
 from failgraph.settings.names import NAMES
@@ -200,7 +200,7 @@ def test_nothing_is_sent_where_nobody_listens(environ):
 def test_a_protocol_that_the_command_would_not_take_is_said(environ, monkeypatch):
     """Port 4318 without a protocol works here, and not under opentelemetry-instrument, which takes gRPC."""
     monkeypatch.setattr(
-        "failgraph.doctor.listens", lambda _: False
+        "failgraph.doctor.is_listening", lambda _: False
     )  # whoever does is not the tests' to send to
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
     assert any(
@@ -341,7 +341,7 @@ def test_a_name_that_no_machine_can_have_takes_no_connection(environ, host):
 def test_the_port_is_the_one_that_the_exporter_takes(endpoint, protocol, address):
     """Where the endpoint names none: gRPC takes 443 for any name, HTTP that of the scheme."""
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
-    assert target(environ).address == address
+    assert endpoint_from_env(environ).address == address
 
 
 def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
@@ -387,7 +387,7 @@ def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):
         here = environ(**sends_to(receiver, OTEL_EXPORTER_OTLP_HEADERS="authorization:sesame"))
         seen = list(checks(here, None, None))
     assert found(seen, "settings", "problem")[0].startswith(
-        "OTEL_EXPORTER_OTLP_HEADERS: header 1 is not of the form"
+        "OTEL_EXPORTER_OTLP_HEADERS: header 1 must be of the form"
     )
     assert "sesame" not in repr(seen) + caplog.text
 
@@ -428,7 +428,7 @@ def test_the_command_ends_with_one_for_a_problem():
     rows = [json.loads(line) for line in bad.stdout.splitlines()]
     assert {tuple(row) for row in rows} == {("part", "state", "text")}
     assert [row["text"] for row in rows if row["state"] == "problem"] == [
-        "FAILGRAPH_LINKS='sideways' is not one of cross, all, off"
+        "FAILGRAPH_LINKS must be cross, all or off, not 'sideways'"
     ]
 
 

@@ -25,7 +25,7 @@ from failgraph.doctor.difference import of_traces
 from failgraph.doctor.endpoint import endpoint
 from failgraph.doctor.sample_graph import marked
 from failgraph.errors import ConfigError
-from failgraph.otlp import ENDPOINTS, HEADERS, PROTOCOLS, in_its_words, target
+from failgraph.otlp import ENDPOINTS, HEADERS, PROTOCOLS, endpoint_from_env, exporter_message
 from failgraph.settings import from_env
 from failgraph.settings.names import NAMES
 from http_stand_in import Reply, serving
@@ -83,9 +83,9 @@ def test_no_variable_is_shown_with_a_secret():
         texts = [check.text for check in configured(environ)]
         assert len(texts) > len(NAMES)
         # What every process logs is one of these; a pattern that does not compile is a problem of its own.
-        texts += from_env(environ)[1] + [
-            from_env({"FAILGRAPH_REDACT_PATTERNS": case.text + "("})[0].redact_fault or ""
-        ]
+        texts += from_env(environ).problems
+        fault = from_env({"FAILGRAPH_REDACT_PATTERNS": case.text + "("}).settings.redact_fault
+        texts.append(fault or "")
         texts += endpoint_of(dict.fromkeys((*ENDPOINTS, *PROTOCOLS), case.text))
         texts += endpoint_of(dict.fromkeys(ENDPOINTS, case.text))
         assert leaked(texts, [case]) == [], case.label
@@ -94,7 +94,9 @@ def test_no_variable_is_shown_with_a_secret():
 def endpoint_of(environ: Mapping[str, str]) -> list[str]:
     """What is said of where traces go."""
     try:
-        return [check.text for check in endpoint(target(environ), environ, listening=False)]
+        return [
+            check.text for check in endpoint(endpoint_from_env(environ), environ, listening=False)
+        ]
     except ConfigError as error:
         return error.problems
 
@@ -132,10 +134,10 @@ def test_no_difference_is_shown_with_a_secret():
 def test_no_header_that_a_collector_repeats():
     """Whatever an exporter says: its own headers, as they are, decoded, or as JSON, and any text of the corpus."""
     for case in SECRETS:
-        assert leaked([in_its_words(case.text, {}, 500)], [case]) == [], case.label
+        assert leaked([exporter_message(case.text, {}, 500)], [case]) == [], case.label
     for case in WORDS:
         for name in HEADERS:
-            told = in_its_words(
+            told = exporter_message(
                 f"who is {case.secrets[0]}?", {name: f"x-team={quote(case.secrets[0])}"}, 500
             )
             assert told == "who is [redacted:header]?"

@@ -425,7 +425,7 @@ def test_a_protocol_that_is_none_is_refused(file, imported, monkeypatch) -> None
     assert done == (
         2,
         "",
-        "failgraph: OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not one of grpc, http/protobuf\n",
+        "failgraph: OTEL_EXPORTER_OTLP_PROTOCOL must be grpc or http/protobuf, not 'http/json'\n",
     )
 
 

@@ -386,7 +386,7 @@ def test_a_limit_out_of_bounds_is_a_clear_error(setting, bad, caplog):
     setting("JOURNAL_MAX_BYTES", bad)
     assert current().journal_max_bytes == 64 << 20
     assert (
-        f"FAILGRAPH_JOURNAL_MAX_BYTES={bad!r} is no number from 65536 to 1099511627776"
+        f"FAILGRAPH_JOURNAL_MAX_BYTES must be an integer from 65536 to 1099511627776, not {bad!r}"
         in caplog.text
     )
 
@@ -396,7 +396,7 @@ def test_a_journal_that_is_a_file_is_a_clear_error(setting, tmp_path, caplog):
     (tmp_path / "file").write_text("")
     setting("JOURNAL", str(tmp_path / "file"))
     assert failgraph.record(event("a")).placement == "nowhere"
-    assert "is no directory" in caplog.text
+    assert "FAILGRAPH_JOURNAL must be the path of a directory" in caplog.text
 
 
 def test_a_relative_path_stays_where_it_was(setting, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from failgraph.errors import ConfigError
-from failgraph.otlp import GRPC, HTTP, exporter, target
+from failgraph.otlp import GRPC, HTTP, endpoint_from_env, make_exporter
 
 GENERAL, TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
@@ -30,7 +30,7 @@ PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_
 )
 def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
     """Without a protocol a port of 4318 means HTTP, any other gRPC."""
-    assert target(environ) == (*expected, False)
+    assert endpoint_from_env(environ) == (*expected, False)
 
 
 @pytest.mark.parametrize(
@@ -38,22 +38,22 @@ def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
     [
         (
             {PROTOCOL: "http/json"},
-            "OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not one of grpc, http/protobuf",
+            "OTEL_EXPORTER_OTLP_PROTOCOL must be grpc or http/protobuf, not 'http/json'",
         ),
         (
             {GENERAL: "http://:4317"},
-            "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317",
+            "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://localhost:4317",
         ),
         (
             {GENERAL: "http://sesame@x:99999"},
-            "OTEL_EXPORTER_OTLP_ENDPOINT is no address such as http://localhost:4317",
+            "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://localhost:4317",
         ),
     ],
 )
 def test_what_cannot_be_used_is_named(environ, said):
     """A protocol that the exporter lacks is shown; of an address, which may hold a password, only the variable."""
     with pytest.raises(ConfigError) as raised:
-        target(environ)
+        endpoint_from_env(environ)
     assert raised.value.problems == [said]
 
 
@@ -62,7 +62,7 @@ def test_the_exporter_is_opentelemetrys_own(monkeypatch, protocol, module):
     """It is the one that the protocol needs, and takes the endpoint from the environment as it always does."""
     monkeypatch.setenv(GENERAL, "http://127.0.0.1:5")
     monkeypatch.setenv(PROTOCOL, protocol)
-    made = exporter(target({GENERAL: "http://127.0.0.1:5", PROTOCOL: protocol}))
+    made = make_exporter(endpoint_from_env({GENERAL: "http://127.0.0.1:5", PROTOCOL: protocol}))
     assert type(made).__module__.startswith(f"opentelemetry.exporter.otlp.proto.{module}.")
     assert "127.0.0.1:5" in made._endpoint
     made.shutdown()

@@ -224,7 +224,7 @@ def test_a_pattern_that_does_not_compile_hides_every_text(setting, patterns, cap
     assert len(caplog.messages) == 1
     assert "FAILGRAPH_REDACT_PATTERNS" in caplog.text
     assert "every text is hidden" in caplog.text
-    with pytest.raises(ConfigError, match="is no regular expression"):
+    with pytest.raises(ConfigError, match="is not a valid regular expression"):
         checked({"FAILGRAPH_REDACT_PATTERNS": patterns})
 
 

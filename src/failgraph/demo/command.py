@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from failgraph.demo.fleet import COLLECTOR, SERVERS, fleet
 from failgraph.demo.rollouts import ROLLOUTS
-from failgraph.otlp import ENDPOINTS, PROTOCOLS, Target, listens, target
+from failgraph.otlp import ENDPOINTS, PROTOCOLS, OtlpEndpoint, endpoint_from_env, is_listening
 from failgraph.readers import Trace, read, spans
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
@@ -50,7 +50,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
         )
         return 2
     endpoint = _endpoint()
-    if endpoint is not None and not listens(endpoint):
+    if endpoint is not None and not is_listening(endpoint):
         print(
             f"failgraph: nothing listens at {endpoint.address}, which {endpoint.named_by} names",
             file=sys.stderr,
@@ -83,10 +83,12 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> int:
     return 0 if done else 1
 
 
-def _endpoint() -> Target | None:
+def _endpoint() -> OtlpEndpoint | None:
     """Where the environment sends traces; None where it names no endpoint. Raises ConfigError."""
     return (
-        target(os.environ) if any(os.environ.get(name, "").strip() for name in ENDPOINTS) else None
+        endpoint_from_env(os.environ)
+        if any(os.environ.get(name, "").strip() for name in ENDPOINTS)
+        else None
     )
 
 
@@ -96,7 +98,7 @@ def _temporary() -> str:
     return path
 
 
-def _collect(path: str, endpoint: Target | None) -> bool:
+def _collect(path: str, endpoint: OtlpEndpoint | None) -> bool:
     """Run the rollouts, say what they got, and write the spans of all processes to `path`; whether it worked.
 
     They are sent to `endpoint` too; that some did not arrive there is said, and did not work.
@@ -130,7 +132,7 @@ def _collect(path: str, endpoint: Target | None) -> bool:
         return endpoint is None or _all_arrived(folder, endpoint)
 
 
-def _all_arrived(folder: str, endpoint: Target) -> bool:
+def _all_arrived(folder: str, endpoint: OtlpEndpoint) -> bool:
     """Whether no process has noted spans that it could not export; says those that have."""
     refused = [
         name
@@ -146,7 +148,9 @@ def _all_arrived(folder: str, endpoint: Target) -> bool:
     return not refused
 
 
-def _print(path: str, draw: Callable[[Sequence[Trace]], None], endpoint: Target | None) -> None:
+def _print(
+    path: str, draw: Callable[[Sequence[Trace]], None], endpoint: OtlpEndpoint | None
+) -> None:
     reading = read(path)
     draw(reading.traces)
     failing = {trace.trace_id for trace in reading.traces}

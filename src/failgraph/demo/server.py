@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 import failgraph
 from failgraph.demo.fleet import EXPORT, LIFELINE, SOCKET, TRACES, url_variable
 from failgraph.instrumentation.attach import attach
-from failgraph.otlp import exporter, target
+from failgraph.otlp import endpoint_from_env, make_exporter
 
 Body = dict[str, Any]
 
@@ -49,7 +49,9 @@ def begin(service: str) -> None:
         # What it says of each try would stand between the demo's lines; the demo says what did not arrive.
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
         provider.add_span_processor(
-            BatchSpanProcessor(_Noting(exporter(target(os.environ)), os.environ[EXPORT]))
+            BatchSpanProcessor(
+                _Noting(make_exporter(endpoint_from_env(os.environ)), os.environ[EXPORT])
+            )
         )
     trace.set_tracer_provider(provider)
     HTTPXClientInstrumentor().instrument()

@@ -10,7 +10,7 @@ from failgraph.doctor.configuration import configured
 from failgraph.doctor.endpoint import endpoint
 from failgraph.doctor.journal import journal
 from failgraph.errors import ConfigError
-from failgraph.otlp import listens, target
+from failgraph.otlp import endpoint_from_env, is_listening
 from failgraph.redaction.display import display
 from failgraph.settings import from_env
 
@@ -20,15 +20,15 @@ __all__ = ["Ask", "Check", "checks"]
 def checks(environ: Mapping[str, str], backend: str | None, ask: Ask | None) -> Iterator[Check]:
     """Everything, in the order in which a failure meets it; `ask` reads a trace back from what is called `backend`."""
     yield from configured(environ)
-    settings = from_env(environ)[0]
+    settings = from_env(environ).settings
     yield from journal(settings)
     yield from attached(settings, environ)
     try:
-        where = target(environ)
+        where = endpoint_from_env(environ)
     except ConfigError as error:
         yield from (Check("endpoint", "problem", problem) for problem in error.problems)
         return
-    listening = listens(where)
+    listening = is_listening(where)
     yield from endpoint(where, environ, listening=listening)
     if not listening:
         return

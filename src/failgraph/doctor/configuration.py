@@ -21,7 +21,7 @@ from failgraph.settings.names import (
     REDACT_PATTERNS,
     TEMPO_HEADERS,
 )
-from failgraph.settings.values import headers
+from failgraph.settings.values import parse_headers
 
 PART = "settings"
 _SECRET = frozenset({PEER_TOKEN, JAEGER_HEADERS, TEMPO_HEADERS, REDACT_PATTERNS})
@@ -39,9 +39,9 @@ def configured(environ: Mapping[str, str]) -> Iterator[Check]:
     """The settings of failgraph, all of them, then those of OpenTelemetry's that it depends on, where they are set."""
     settings, problems = from_env(environ)
     if settings.redact_fault is not None:
-        problems.append(f"{settings.redact_fault}; until it is mended every text is hidden")
+        problems += (f"{settings.redact_fault}; every text is hidden until this is fixed",)
     elif (missing := missing_function()) is not None:
-        problems.append(f"{missing} Until it is there every text is hidden")
+        problems += (f"{missing}; every text is hidden until this is fixed",)
     yield from (Check(PART, "problem", problem) for problem in problems)
     for name in NAMES:
         yield Check(
@@ -102,10 +102,9 @@ def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
     if share != 1:
         text = f"OTEL_TRACES_SAMPLER={display(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
         yield Check(PART, "problem" if share == 0 else "note", text)
-    problems: list[str] = []
     for name in HEADERS:
-        headers(name, environ.get(name, ""), problems)
-    yield from (Check(PART, "problem", problem) for problem in problems)
+        for problem in parse_headers(name, environ.get(name, "")).problems:
+            yield Check(PART, "problem", problem)
     for name, what in _DROPPING.items():
         if said.get(name):
             yield Check(PART, "note", f"{name}={display(said[name], 80)}: {what}")

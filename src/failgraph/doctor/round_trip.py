@@ -15,7 +15,7 @@ from failgraph.doctor.check import Ask, Check
 from failgraph.doctor.difference import of_reports, of_traces
 from failgraph.doctor.sample_graph import marked
 from failgraph.errors import SourceError
-from failgraph.otlp import Target, exporter, in_its_words
+from failgraph.otlp import OtlpEndpoint, exporter_message, make_exporter
 from failgraph.readers import Trace
 from failgraph.redaction.display import display
 
@@ -27,7 +27,7 @@ _PAUSE_S = 0.5
 
 
 def round_trip(
-    where: Target, environ: Mapping[str, str], backend: str | None, ask: Ask | None
+    where: OtlpEndpoint, environ: Mapping[str, str], backend: str | None, ask: Ask | None
 ) -> Iterator[Check]:
     """Send the graph, ask `backend` for it where there is one, and say what each part of the way has changed."""
     try:
@@ -76,14 +76,16 @@ def _part(where: str, lost: Sequence[str]) -> Iterator[Check]:
         yield Check(PART, "problem", f"lost {where}: {each}")
 
 
-def _export(where: Target, spans: Sequence[ReadableSpan], environ: Mapping[str, str]) -> str | None:
+def _export(
+    where: OtlpEndpoint, spans: Sequence[ReadableSpan], environ: Mapping[str, str]
+) -> str | None:
     """Export once; what the exporter says where that fails. It may try again for longer than anybody wants to wait."""
     done: list[str | None] = []
     with _heard() as records:
 
         def work() -> None:
             try:
-                result = exporter(where).export(spans)
+                result = make_exporter(where).export(spans)
                 done.append(None if result is SpanExportResult.SUCCESS else "it was refused")
             except Exception as error:  # noqa: BLE001 - an exporter may raise anything; that is what is to be found out
                 done.append(f"{type(error).__name__}: {error}")
@@ -97,7 +99,9 @@ def _export(where: Target, spans: Sequence[ReadableSpan], environ: Mapping[str, 
         for record in records
         if record.name.startswith("opentelemetry.exporter")
     ]
-    return None if failed is None else in_its_words("; ".join([failed, *lines[-1:]]), environ, 500)
+    return (
+        None if failed is None else exporter_message("; ".join([failed, *lines[-1:]]), environ, 500)
+    )
 
 
 @contextmanager

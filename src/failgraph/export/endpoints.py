@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError
-from failgraph.otlp import GRPC, HTTP, HTTP_PORT, protocol_of
+from failgraph.otlp import GRPC, HTTP, HTTP_PORT, protocol_from_env
 from failgraph.redaction.display import display
 
 _HTTP_PATH = "/v1/traces"
@@ -23,7 +23,7 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
     path = parts.path.rstrip("/")
     # gRPC has no paths.
     by_address = HTTP if path or port == HTTP_PORT else GRPC
-    if (protocol_of(environ) or by_address) == HTTP:
+    if (protocol_from_env(environ) or by_address) == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter as HttpExporter,
         )

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from failgraph.errors import ConfigError
 from failgraph.export.endpoints import endpoint_exporter
 from failgraph.export.files import file_exporter
-from failgraph.otlp import in_its_words
+from failgraph.otlp import exporter_message
 from failgraph.redaction.display import display
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
@@ -44,7 +44,7 @@ class Target(NamedTuple):
     def why(self) -> str:
         """Why the last batch was not taken, in the exporter's words."""
         said = self.complaints[-1] if self.complaints else "the exporter does not say why"
-        return in_its_words(said, os.environ, _MAX_SAID)
+        return exporter_message(said, os.environ, _MAX_SAID)
 
 
 @contextmanager

@@ -1,4 +1,8 @@
-"""A setting's text to its value; what is wrong with one is a sentence among `problems`, and its default stands in."""
+"""Parsers of the texts of settings, each from a text to a value or to problems.
+
+A problem is a sentence for a log line or an error message. It shows a value only if that is short and plain: each
+process logs it, and the rules of redaction, which could hide a secret, are settings themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,122 +10,179 @@ import ipaddress
 import json
 import os
 import re
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from failgraph.settings.names import PEERS, REDACT_PATTERNS
+from failgraph.failure.boundary import FailureBoundary
+from failgraph.settings.names import CHOICES
 
-Default = TypeVar("Default", str, None)
+Value = TypeVar("Value")
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~\t]*[!-~])?|")
-_PLAIN = re.compile(r"[^\s=:@%&→：]{1,8}|[A-Za-z_.-]{1,24}|[0-9./-]{1,24}")
-"""What is shown of a value that cannot be used: longer ones of letters and digits may be keys."""
+_TOKEN = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+# Longer texts of letters and digits may be keys; with spaces, "=", ":" or "@", sentences, pairs or URLs that hold one.
+_SHORT_AND_PLAIN = re.compile(
+    r"[^\s=:@%&→：]{1,8}|(?=.{1,24}\Z)[A-Za-z_.-]+(?:/[a-z]+)?|[0-9./-]{1,24}"
+)
 _QUOTED = re.compile(r"""'.*'|".*\"""")
 
 
-def said(value: str) -> str:
-    """A value that cannot be used, in a message: what may hold a secret, as a sentence or an address may, is not shown.
+@dataclass(frozen=True)
+class Parsed(Generic[Value]):
+    """What a parser made of the text of one setting.
 
-    Each process logs such a message, and the rules of redaction are themselves settings.
+    Attributes:
+        value: The value, or None if the text cannot be used. Of a list, the usable entries.
+        problems: One sentence for each thing that is wrong.
     """
-    return ascii(value) if _PLAIN.fullmatch(value) else f"({len(value)} characters, not shown)"
+
+    value: Value | None
+    problems: tuple[str, ...] = ()
 
 
-def peers(value: str, problems: list[str]) -> tuple[str, ...]:
-    """Host patterns and networks, in lower case."""
-    found = []
-    for pattern in filter(None, (part.strip().lower() for part in value.split(","))):
+def must_be(name: str, expected: str, text: str) -> str:
+    """Return the sentence for a bad value: what it must be and, if it is short and plain, what it is."""
+    shown = f", not {text!a}" if _SHORT_AND_PLAIN.fullmatch(text) else ""
+    return f"{name} must be {expected}{shown}"
+
+
+def one_of(choices: Sequence[str]) -> str:
+    """Return the choices as a phrase: `a, b or c`."""
+    return f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def parse_choice(name: str, text: str) -> Parsed[str]:
+    """Parse one of the choices of a setting, in any case, to lower case."""
+    choice = text.lower()
+    if choice in CHOICES[name]:
+        return Parsed(choice)
+    return Parsed(None, (must_be(name, one_of(CHOICES[name]), text),))
+
+
+def parse_switch(name: str, text: str) -> Parsed[bool]:
+    """Parse `true` or `false`, `on` or `off`, whichever pair the setting takes."""
+    choice = parse_choice(name, text)
+    if choice.value is None:
+        return Parsed(None, choice.problems)
+    return Parsed(choice.value in ("true", "on"))
+
+
+def parse_boundary(name: str, text: str) -> Parsed[FailureBoundary]:
+    """Parse the name of a boundary."""
+    choice = parse_choice(name, text)
+    if choice.value is None:
+        return Parsed(None, choice.problems)
+    return Parsed(FailureBoundary(choice.value))
+
+
+def parse_integer(name: str, text: str, *, lowest: int, highest: int) -> Parsed[int]:
+    """Parse an integer of ASCII digits; both bounds are allowed."""
+    is_short_enough = text.isascii() and text.isdigit() and len(text) <= len(str(highest))
+    if is_short_enough and lowest <= int(text) <= highest:
+        return Parsed(int(text))
+    return Parsed(None, (must_be(name, f"an integer from {lowest} to {highest}", text),))
+
+
+def parse_peers(name: str, text: str) -> Parsed[tuple[str, ...]]:
+    """Parse host patterns and networks, separated by commas, to lower case; networks to their canonical form."""
+    peers, problems = [], []
+    entries = [entry for part in text.split(",") if (entry := part.strip().lower())]
+    for number, entry in enumerate(entries, 1):
         try:
-            found.append(
-                str(ipaddress.ip_network(pattern, strict=False)) if "/" in pattern else pattern
-            )
+            is_network = "/" in entry
+            peers.append(str(ipaddress.ip_network(entry, strict=False)) if is_network else entry)
         except ValueError:
-            problems.append(f"{PEERS}: {said(pattern)} is no network")
-    return tuple(found)
+            expected = "a host pattern or a network such as 10.0.0.0/8"
+            problems.append(must_be(f"{name}: entry {number}", expected, entry))
+    return Parsed(tuple(peers), tuple(problems))
 
 
-def number(
-    name: str, value: str, default: int, bounds: tuple[int, int], problems: list[str]
-) -> int:
-    """A whole number in its bounds, both of which it may be."""
-    if not value:
-        return default
-    lowest, highest = bounds
-    if (
-        value.isascii()
-        and value.isdigit()
-        and len(value) <= len(str(highest))
-        and lowest <= int(value) <= highest
-    ):
-        return int(value)
-    problems.append(f"{name}={said(value)} is no number from {lowest} to {highest}")
-    return default
+def parse_token(name: str, text: str) -> Parsed[str]:
+    """Parse a secret that a header can carry. No problem shows it."""
+    if _TOKEN.fullmatch(text):
+        return Parsed(text)
+    return Parsed(None, (f"{name} must be 1 to 4096 printable ASCII characters",))
 
 
-def folder(name: str, value: str, problems: list[str]) -> str | None:
-    """The whole path of a directory, which need not be there: the process may change its own later."""
-    if "\0" in value or (os.path.exists(value) and not os.path.isdir(value)):
-        problems.append(f"{name}={said(value)} is no directory")
-        return None
-    return os.path.abspath(value) if value else None
+def parse_directory(name: str, text: str) -> Parsed[str]:
+    """Parse the path of a directory, which need not exist, to an absolute path: the program may change its own later."""
+    if "\0" in text or (os.path.exists(text) and not os.path.isdir(text)):
+        return Parsed(None, (must_be(name, "the path of a directory", text),))
+    return Parsed(os.path.abspath(text))
 
 
-def patterns(value: str) -> tuple[tuple[re.Pattern[str], ...], str | None]:
-    """The patterns that `value` holds, one or a JSON list, and what is wrong with them.
+def parse_patterns(name: str, text: str) -> Parsed[tuple[re.Pattern[str], ...]]:
+    """Compile one regular expression or a JSON list of them.
 
-    None is shown: whoever gives one as it is gives away what was to be hidden.
+    No problem shows a pattern: one that is the secret itself would reveal what it should hide.
     """
     try:
-        listed = json.loads(value)
+        document = json.loads(text)
     except ValueError:
-        listed = None
-    found = listed if isinstance(listed, list) else [value] if value else []
+        document = None
+    patterns = document if isinstance(document, list) else [text]
     compiled = []
-    for count, pattern in enumerate(found, 1):
+    for number, pattern in enumerate(patterns, 1):
         try:
             compiled.append(re.compile(pattern))
         except (re.error, TypeError, RecursionError, OverflowError, FutureWarning) as error:
-            why = _QUOTED.sub("…", str(error))
-            return (), f"{REDACT_PATTERNS}: pattern {count} is no regular expression ({why})"
-    return tuple(compiled), None
+            reason = _QUOTED.sub("…", str(error))
+            problem = f"{name}: pattern {number} is not a valid regular expression ({reason})"
+            return Parsed(None, (problem,))
+    return Parsed(tuple(compiled))
 
 
-def base_url(name: str, value: str, default: Default, problems: list[str]) -> str | Default:
-    """The address of a server, without the slash at its end. What it holds is not shown where it holds a password."""
-    if not value:
-        return default
+def parse_function(name: str, text: str) -> Parsed[str]:
+    """Parse the name of a function, `package.module:function`; never an expression or a path."""
+    if _FUNCTION.fullmatch(text):
+        return Parsed(text)
+    return Parsed(None, (must_be(name, "of the form package.module:function", text),))
+
+
+def parse_base_url(name: str, text: str, *, headers_setting: str | None = None) -> Parsed[str]:
+    """Parse the HTTP address of a server, to one without a slash at the end. No problem shows it.
+
+    Args:
+        name: The setting.
+        text: Its text.
+        headers_setting: Where credentials for this server belong, or None if none are ever sent.
+    """
     try:
-        url = urlsplit(value)
+        url = urlsplit(text)
         usable = url.scheme in ("http", "https") and url.hostname and url.port != 0
     except ValueError:
         usable = False
     if not usable:
-        problems.append(f"{name} is no address such as http://localhost:16686")
-    elif "@" in url.netloc:
-        problems.append(
-            f"{name} holds a user name or password; give them as a header, where the server asks for one"
-        )
-    elif url.query or url.fragment:
-        problems.append(f"{name} has a query; give the address of the server alone")
-    else:
-        return value.rstrip("/")
-    return default
+        return Parsed(None, (f"{name} must be a URL such as http://localhost:16686",))
+    if "@" in url.netloc:
+        instead = f"; set {headers_setting} instead" if headers_setting else ""
+        return Parsed(None, (f"{name} must not contain a user name or password{instead}",))
+    if url.query or url.fragment:
+        problem = f"{name} must not contain a query; give only the address of the server"
+        return Parsed(None, (problem,))
+    return Parsed(text.rstrip("/"))
 
 
-def headers(name: str, value: str, problems: list[str]) -> tuple[tuple[str, str], ...]:
-    """Headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value`, separated by commas, percent-encoded.
+def parse_headers(name: str, text: str) -> Parsed[tuple[tuple[str, str], ...]]:
+    """Parse headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value`, separated by commas, percent-encoded.
 
-    https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables. No text of
-    them is ever part of a problem.
+    https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables
+
+    Returns:
+        The usable headers as pairs, names in lower case. No problem shows any text of a header.
     """
-    found = []
-    for number, part in enumerate(filter(None, (part.strip() for part in value.split(","))), 1):
-        key, equals, text = (unquote(each.strip()) for each in part.partition("="))
-        if equals and _HEADER_NAME.fullmatch(key) and _HEADER_VALUE.fullmatch(text):
-            found.append((key.lower(), text))
+    headers, problems = [], []
+    entries = [entry for part in text.split(",") if (entry := part.strip())]
+    for number, entry in enumerate(entries, 1):
+        key, equals, value = (unquote(part.strip()) for part in entry.partition("="))
+        if equals and _HEADER_NAME.fullmatch(key) and _HEADER_VALUE.fullmatch(value):
+            headers.append((key.lower(), value))
         else:
             problems.append(
-                f"{name}: header {number} is not of the form name=value, percent-encoded"
+                f"{name}: header {number} must be of the form name=value, percent-encoded"
             )
-    return tuple(found)
+    return Parsed(tuple(headers), tuple(problems))

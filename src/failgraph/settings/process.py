@@ -1,0 +1,52 @@
+"""The settings of this process: from its environment and a configuration file, read once."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+
+from failgraph.diagnostics import warn_once
+from failgraph.settings.environment import Settings, from_env
+from failgraph.settings.names import PREFIX
+
+_file_settings: dict[str, str] = {}
+
+
+def configure(options: Mapping[str, object]) -> None:
+    """Take settings from a configuration file. The environment, which is set when the process starts, wins over them.
+
+    Args:
+        options: Values by the name of their setting in lower case without the prefix.
+    """
+    _file_settings.clear()
+    for name, value in options.items():
+        _file_settings[PREFIX + str(name).upper()] = _as_text(value)
+    current.cache_clear()
+
+
+def _as_text(value: object) -> str:
+    """Return a value of a configuration file as the environment would hold it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value) if isinstance(value, (list, tuple)) else str(value)
+
+
+@functools.lru_cache(maxsize=1)
+def current() -> Settings:
+    """Return the settings of this process. The first call reads them and logs all problems in one line."""
+    settings, problems = from_env({**_file_settings, **os.environ})
+    if problems:
+        warn_once(
+            "settings",
+            "failgraph: %s; until this is fixed, the default is used (the stricter value for privacy)",
+            "; ".join(problems),
+        )
+    if settings.redact_fault is not None:
+        warn_once(
+            "redact",
+            "failgraph: %s; every text is hidden until this is fixed",
+            settings.redact_fault,
+        )
+    return settings
