@@ -1,14 +1,14 @@
-# make demo   a real service with real faults, and the failure graphs of its traces
-# make test   the test suite (ARGS goes to pytest)
-# make lint   ruff and mypy
-# make bench  what failgraph costs, as ratios (ARGS=--quick: roughly)
-# make backends   a real Jaeger, a real Collector and Compose's loader, built from their Go modules into a cache; the tests
-#                 that need them run where they are
-# make gym    real NeMo Gym releases in a cache; likewise
-# make soak   10 million failures in one process, in an hour or two: memory stays flat (TRACES of ten failures each)
-# Each makes its virtual environment in VENV; PYTHON chooses another interpreter, INSTALL, EDITABLE, PINS and GROUP what is
-# installed, PROVIDERS whose tracer providers the tests also meet. Those have a folder of their own: logfire is a plug-in
-# of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
+# make demo      run a service with real faults, and print the failure graphs of its traces
+# make test      run the tests, in at most 3 minutes (ARGS goes to pytest)
+# make test-all  run all tests, the slow ones and those with real backends too (ARGS goes to pytest)
+# make lint      run ruff and mypy
+# make bench     measure what failgraph costs, as ratios (ARGS=--quick: roughly)
+# make backends  build a real Jaeger, a real Collector and Compose's loader from their Go modules into a cache, for `make test-all`
+# make gym       install NeMo Gym releases into a cache, for `make test-all`
+# make soak      record 10 million failures in one process (1 to 2 hours): memory must stay flat (TRACES of ten failures each)
+# Each makes its virtual environment in VENV. PYTHON chooses another interpreter; INSTALL, EDITABLE, PINS and GROUP say what
+# is installed. PROVIDERS are packages whose tracer providers some tests meet. They are installed into a folder of their own:
+# logfire is a plug-in of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
 
 PYTHON  ?= python3
 VENV    ?= .venv
@@ -22,12 +22,15 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
 
-.PHONY: demo test lint bench backends gym soak clean
+.PHONY: demo test test-all lint bench backends gym soak clean
 
 demo: $(VENV)/.demo
 	$(BIN)/failgraph demo
 
 test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/.dev

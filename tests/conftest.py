@@ -1,4 +1,4 @@
-"""A fresh recorder for each test, providers with exporters in memory, and no error of failgraph's own left unseen."""
+"""Fixtures of all tests: a fresh recorder for each, and providers that export to memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,33 @@ from failgraph import diagnostics, redaction, settings
 from failgraph.context import current_hop
 from failgraph.readers import Reading, read
 from failgraph.recording import recorder as recorder_module
+from real_programs import HOW_TO_GET, find
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test that needs a real program as slow and once, so that `make test` asks for Python only."""
+    for item in items:
+        if item.get_closest_marker("needs"):
+            item.add_marker("slow")
+            item.add_marker("once")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures, which start the programs
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose real programs are missing, but fail it in CI: there all are made first."""
+    for marker in item.iter_markers("needs"):
+        for name in marker.args:
+            if find(name) is None:
+                report = pytest.fail if os.environ.get("CI") else pytest.skip
+                report(f"{name} is missing: {HOW_TO_GET[name]}")
 
 
 @pytest.fixture(autouse=True)
 def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test starts as a new process does, and fails where failgraph swallowed an error of its own.
+    """Give each test the state of a new process, and fail it if failgraph swallowed an own error.
 
-    The marker `internal_error` says that a test provokes one.
+    A test that provokes such an error has the marker `internal_error`.
     """
     for name in list(os.environ):
         if name.startswith(("FAILGRAPH_", "OTEL_")):
@@ -37,7 +57,7 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     digits = sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else None
     yield
     if digits is not None:
-        sys.set_int_max_str_digits(digits)  # the command raises it for itself
+        sys.set_int_max_str_digits(digits)  # the command line raises the limit for its process
     current_hop.reset(token)
     settings.current.cache_clear()
     if request.node.get_closest_marker("internal_error") is None:
@@ -48,10 +68,10 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture(scope="session")
 def fleet_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The traces of the demo's fleet, as it writes them itself."""
-    pytest.importorskip("fastapi", reason="the demo's servers are FastAPI's, which this set lacks")
+    """Run the demo once and return the file with its traces."""
+    pytest.importorskip("fastapi", reason="the demo needs FastAPI")
     pytest.importorskip(
-        "opentelemetry.exporter.otlp.json.file", reason="the demo writes what this set cannot"
+        "opentelemetry.exporter.otlp.json.file", reason="the demo needs the exporter of JSON files"
     )
     file = tmp_path_factory.mktemp("fleet") / "traces.jsonl"
     own = {
@@ -66,7 +86,7 @@ def fleet_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def setting(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Set a setting of this process; the name comes without its prefix."""
+    """Return a function that sets a setting of this process, by its name without FAILGRAPH_."""
 
     def put(name: str, value: str) -> None:
         monkeypatch.setenv(f"FAILGRAPH_{name}", value)
@@ -77,13 +97,16 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
 
 @pytest.fixture
 def exporter() -> InMemorySpanExporter:
-    """Holds the spans that have ended."""
+    """Return an exporter that keeps the spans that have ended."""
     return InMemorySpanExporter()
 
 
 @pytest.fixture
 def make_provider(exporter: InMemorySpanExporter) -> Iterator[Callable[..., TracerProvider]]:
-    """Make a provider with failgraph's processor that exports to `exporter`; keywords are its own or `SpanLimits`'."""
+    """Return a function that makes a provider with failgraph's processor, exporting to `exporter`.
+
+    Keywords that begin with `max_` go to `SpanLimits`, all others to the provider.
+    """
     made: list[TracerProvider] = []
 
     def make(**options: object) -> TracerProvider:
@@ -103,13 +126,13 @@ def make_provider(exporter: InMemorySpanExporter) -> Iterator[Callable[..., Trac
 
 @pytest.fixture
 def tracer(make_provider: Callable[..., TracerProvider]) -> Tracer:
-    """A tracer of such a provider without special limits."""
+    """Return a tracer of a provider with the default limits."""
     return make_provider().get_tracer("test")
 
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Callable[[bytes], Reading]:
-    """Read bytes as a file that somebody downloaded."""
+    """Return a function that reads bytes as a file."""
 
     def make(data: bytes) -> Reading:
         path = tmp_path / "downloaded"

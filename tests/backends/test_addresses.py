@@ -11,6 +11,8 @@ from failgraph.backends.address import Address, address_of, headers_for, is_loop
 from failgraph.errors import SourceError
 from failgraph.settings import Settings
 
+pytestmark = pytest.mark.once
+
 ID = "0af7651916cd43dd8448eb211c80319c"
 HALF = "8448eb211c80319c"
 SETTINGS = Settings(

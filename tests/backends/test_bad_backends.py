@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import io
 import json
-import shutil
 import socket
 import ssl
 import subprocess
@@ -26,6 +25,8 @@ from failgraph.backends.refusals import Place
 from failgraph.cli import main
 from failgraph.errors import SourceError
 from http_stand_in import Asked, Handler, Reply, serving
+
+pytestmark = pytest.mark.once
 
 SECRET = "hunter22Secret"
 BASIC = "Basic dXNlcjpodW50ZXIyMlNlY3JldA=="  # user:hunter22Secret
@@ -301,7 +302,7 @@ def test_https_where_http_is_spoken(jaeger_at):
         assert server.asked == []
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here to make a certificate")
+@pytest.mark.needs("openssl")
 def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
     """One that nobody vouches for is an error that says how to name its CA; with that the answer is read."""
     names = [

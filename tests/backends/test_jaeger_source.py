@@ -24,8 +24,10 @@ from failgraph.traces.query import Query
 from http_stand_in import Reply, serving
 from later_jaeger_stand_in import PAGE, later_jaeger_stand_in
 from otlp_file import SECOND, T0, TRACE, failure_span, process, reported, seen, span, write
-from real_backends import jaeger, needed, post
+from real_backends import jaeger, post
 from recent import NOW, failing, ids, moved, runner
+
+pytestmark = pytest.mark.once
 
 A, B, C, D, E, F, G = (letter * 32 for letter in "abcdef9")
 
@@ -87,7 +89,8 @@ MANY = {
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param("real", marks=needed("jaeger")), "later_jaeger_stand_in"]
+    scope="module",
+    params=[pytest.param("real", marks=pytest.mark.needs("jaeger")), "later_jaeger_stand_in"],
 )
 def fleet(request, tmp_path_factory):
     """Where a Jaeger with those traces is."""
@@ -199,7 +202,7 @@ def test_all_are_found_however_many_there_are(fleet, run):
     assert (code, rows, err) == (0, [], "failgraph: jaeger has no trace with such failures\n")
 
 
-@needed("jaeger")
+@pytest.mark.needs("jaeger")
 def test_traces_of_one_moment_are_told_apart(run, tmp_path):
     """Sixty in sixty microseconds, of which an answer holds fifty, in no order."""
     many = [f"{number:032x}" for number in range(1, 61)]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
 from failgraph.backends.windows import Found, Page, newest
+
+pytestmark = pytest.mark.once
 
 PAGE = 3
 SMALLEST = 4

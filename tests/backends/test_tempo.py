@@ -19,6 +19,8 @@ from otlp_file import SECOND, T0, TRACE, failure_span, process, seen, span, writ
 from recent import NOW, failing, ids, moved, runner
 from tempo_stand_in import parsed, tempo_stand_in
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def run(setting, capsys):

@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from gym_fleet import Fleet, agent_row, overlay, place, running
+from gym_fleet import Fleet, agent_row, overlay, running
+from real_programs import require
 
 OTLP = {
     "OTEL_TRACES_EXPORTER": "otlp",
@@ -58,7 +59,7 @@ def measured(fleet: Fleet, name: str, rows: int) -> Took:
 
 def main(rows: int, pairs: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="bench-gym-"))
-    python = overlay(folder, place())
+    python = overlay(folder, require("gym"))
     homes = {name: folder / name for name in ("without", "with")}
     for home in homes.values():
         home.mkdir()

@@ -26,6 +26,8 @@ from failgraph.view import show_row
 from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, at, lines, scored
 from otlp_server import Receiver
 
+pytestmark = pytest.mark.once
+
 WRITTEN = 1_750_000_000
 """When the files were last written, in s."""
 

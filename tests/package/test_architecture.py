@@ -13,6 +13,8 @@ import pytest
 
 import failgraph
 
+pytestmark = pytest.mark.once
+
 SOURCE = Path(failgraph.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 

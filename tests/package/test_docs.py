@@ -16,6 +16,8 @@ pytest.importorskip(
     "opentelemetry.exporter.otlp.json.file", reason="the README's first block writes OTLP JSON"
 )
 
+pytestmark = pytest.mark.once
+
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)

@@ -29,6 +29,8 @@ from failgraph.losses import MEANING, Loss
 from failgraph.readers import Reading, read, spans
 from otlp_file import PREFIX, SECOND, SERVER, TRACE, process, reported, seen, span
 
+pytestmark = pytest.mark.once
+
 OTHER = "f" * 32
 Read = Callable[[bytes], Reading]
 

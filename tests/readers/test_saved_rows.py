@@ -16,6 +16,8 @@ from failgraph.readers import Trace, read, spans
 from failgraph.view import list_row, show_row
 from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, Row, at, lines, scored
 
+pytestmark = pytest.mark.once
+
 ROW_ID = re.compile(r"row-[0-9a-f]{32}-")
 
 

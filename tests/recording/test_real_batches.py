@@ -20,9 +20,9 @@ from failgraph import FailureBoundary, NgFailureEvent
 from failgraph.failure.records import FailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.readers import read, spans
-from real_backends import collector, jaeger, needed, post
+from real_backends import collector, jaeger, post
 
-pytestmark = needed("collector", "jaeger")
+pytestmark = pytest.mark.needs("collector", "jaeger")
 COUNT = 600
 BATCH = 24
 """Spans of a batch: a receiver takes messages of 4 MiB."""

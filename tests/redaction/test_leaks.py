@@ -23,6 +23,8 @@ from failgraph.transport import headers
 from gym_rows import FAILING, lines
 from redaction_corpus import SECRETS, Secret
 
+pytestmark = pytest.mark.once
+
 Way = Callable[[Any, Secret], None]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,10 +9,7 @@ import pytest
 
 from shipped import CONFIG
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("promtool") is None and not os.environ.get("CI"),
-    reason="no promtool here: apt-get install prometheus",
-)
+pytestmark = pytest.mark.needs("promtool")
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,12 @@ from failgraph.codec import encode_report
 from failgraph.failure.records import SdkErrorDetails
 from failgraph.readers import read
 from failgraph.semconv import EVENT_NAME
-from real_backends import Collector, Jaeger, collector, jaeger, needed
+from real_backends import Collector, Jaeger, collector, jaeger
 from record_strategies import reports
 from same_readings import same
 from sdk_spans import sdk_spans
 
-pytestmark = needed("collector", "jaeger")
+pytestmark = pytest.mark.needs("collector", "jaeger")
 
 PROTOCOLS = ("grpc", "http")
 

@@ -14,12 +14,11 @@ from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 
 from failgraph.readers import read
 from failgraph.semconv import BOUNDARY, EVENT_NAME, ID, KIND, REASON, REST, SEQ, TEXT_BYTES
-from real_backends import needed
 from redaction_corpus import INNOCENT, SECRETS
 from sdk_spans import sdk_spans
 from shipped import collector, eventually, to_file
 
-pytestmark = needed("collector")
+pytestmark = pytest.mark.needs("collector")
 
 
 def span(number: int, text: str, *events: Event) -> ReadableSpan:

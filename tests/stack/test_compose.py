@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from real_backends import built, needed
+from real_programs import require
 from shipped import CONFIG
 
-pytestmark = needed("compose", "collector")
+pytestmark = pytest.mark.needs("compose", "collector")
 
 COMPOSE = CONFIG.parent / "docker-compose.yml"
 MOUNT = "/etc/failgraph"
@@ -23,7 +23,7 @@ ALL = ("tempo", "metrics")
 
 def loaded(*profiles: str, **env: str) -> dict[str, Any]:
     """What Compose makes of the file under these profiles, with nothing in the environment but what is given."""
-    command = [str(built("compose")), str(COMPOSE), *profiles]
+    command = [str(require("compose")), str(COMPOSE), *profiles]
     ran = subprocess.run(
         command, env={"PATH": os.environ["PATH"], **env}, capture_output=True, text=True
     )
@@ -147,6 +147,6 @@ def test_the_collector_takes_its_files_as_they_are_merged(env, optional, tmp_pat
         f"--config={mounted(service, path)}"
         for path in (*configs(service), *(more if optional else ()))
     ]
-    command = [str(built("collector")), "validate", *files]
+    command = [str(require("collector")), "validate", *files]
     ran = subprocess.run(command, env={"QUEUE_DIR": str(tmp_path)}, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

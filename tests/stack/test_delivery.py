@@ -15,11 +15,11 @@ import pytest
 from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.semconv import CAUSE_SPAN_ID, REPORT_ROOT_SPAN_ID
-from real_backends import free_ports, needed, running
+from real_backends import free_ports, running
 from sdk_spans import sdk_spans
 from shipped import CONFIG, collector, eventually, scrape
 
-pytestmark = needed("collector", "jaeger")
+pytestmark = pytest.mark.needs("collector", "jaeger")
 
 
 class Jaeger(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -32,11 +31,11 @@ from failgraph.semconv import (
     REPORT_ID,
     REPORT_ROOT_KIND,
 )
-from real_backends import free_ports, needed
+from real_backends import free_ports
 from sdk_spans import sdk_spans
 from shipped import CONFIG, Series, collector, eventually, scrape
 
-pytestmark = needed("collector")
+pytestmark = pytest.mark.needs("collector")
 
 FAILURES, FAILED, RECOVERED = (
     "nemo_gym_failures_total",
@@ -226,10 +225,7 @@ def test_every_metric_of_the_collector_itself_that_an_alert_asks_for_is_scraped(
 
 # --- in a real Prometheus
 
-prometheus = pytest.mark.skipif(
-    shutil.which("prometheus") is None and not os.environ.get("CI"),
-    reason="no Prometheus here: apt-get install prometheus",
-)
+prometheus = pytest.mark.needs("prometheus")
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 import failgraph
 from failgraph import NgFailureEvent
 from failgraph.readers import Trace, read
-from real_backends import Jaeger, jaeger, needed, post
+from real_backends import Jaeger, jaeger, post
 
-pytestmark = needed("jaeger")
+pytestmark = pytest.mark.needs("jaeger")
 
 P = "nemo.gym.failure."
 Span = dict[str, Any]

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
@@ -16,11 +17,10 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 from failgraph.readers import read, spans
 from failgraph.semconv import BOUNDARY, EVENT_NAME, ID, KIND, REASON
-from real_backends import needed
 from sdk_spans import sdk_spans
 from shipped import Collector, collector, eventually, to_file
 
-pytestmark = needed("collector")
+pytestmark = pytest.mark.needs("collector")
 
 SOON = {"DECISION_WAIT": "1s", "DECISION_WAIT_AFTER_ROOT": "300ms"}
 CLEAN = 300

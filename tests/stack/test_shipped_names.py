@@ -22,6 +22,8 @@ from failgraph.failure.records import FailureBoundary, ModelFailureDetails, Sand
 from failgraph.view.trace_urls import GRAFANA_DATA_SOURCE
 from shipped import CONFIG
 
+pytestmark = pytest.mark.once
+
 COMPOSE = CONFIG.parent / "docker-compose.yml"
 FILES = sorted(path for path in CONFIG.rglob("*") if path.is_file())
 DASHBOARDS = sorted((CONFIG / "grafana" / "dashboards").glob("*.json"))

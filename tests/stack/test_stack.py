@@ -18,9 +18,9 @@ pytest.importorskip(
 )
 
 from failgraph.cli import main
-from real_backends import collector, jaeger, needed
+from real_backends import collector, jaeger
 
-pytestmark = needed("collector", "jaeger")
+pytestmark = pytest.mark.needs("collector", "jaeger")
 
 Row = dict[str, Any]
 

@@ -12,10 +12,10 @@ import pytest
 
 from dialects import jaeger_v1, merged, spans_of, tempo
 from otlp_file import SERVER, T0, TRACE, pairs, process, raw_event, span
-from real_backends import Jaeger, collector, jaeger, needed, post
+from real_backends import Jaeger, collector, jaeger, post
 from same_readings import OTHER, SHORT, same, shapes
 
-pytestmark = needed("collector", "jaeger")
+pytestmark = pytest.mark.needs("collector", "jaeger")
 
 Document = dict[str, Any]
 Span = dict[str, Any]

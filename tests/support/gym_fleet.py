@@ -17,8 +17,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from failgraph.readers import Trace, read
 from otlp_server import Receiver
 
@@ -26,17 +24,6 @@ HERE = Path(__file__).parent / "gym"
 CLONE = HERE.parents[2]
 HOST = "127.0.0.1"
 NONE: Mapping[str, str] = MappingProxyType({})
-
-
-def place() -> Path:
-    """Where `make gym` has put, or would put, its environment; skips where that is not made."""
-    found = subprocess.run([HERE / "build", "--where"], capture_output=True, text=True, check=False)
-    where = Path(found.stdout.strip() or "/nowhere")
-    if not (where / "made").exists():
-        if os.environ.get("CI"):
-            pytest.fail(f"no NeMo Gym here, and this is CI: make gym ({found.stderr})")
-        pytest.skip("no NeMo Gym here: make gym")
-    return where
 
 
 def overlay(folder: Path, gym: Path, *, before: str = "") -> Path:

@@ -13,26 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from real_programs import require
 
 FOLDER = Path(__file__).parent / "backends"
-
-
-def built(name: str) -> Path:
-    """Where `make backends` puts a binary."""
-    said = subprocess.run(
-        [FOLDER / "build", "--where", name], capture_output=True, text=True, check=True
-    )
-    return Path(said.stdout.strip())
-
-
-def needed(*names: str) -> pytest.MarkDecorator:
-    """Skips where a binary has not been built, but never in CI, which builds them first."""
-    missing = [name for name in names if not built(name).exists()]
-    return pytest.mark.skipif(
-        bool(missing) and not os.environ.get("CI"),
-        reason=f"no {' and no '.join(missing)} here: make backends",
-    )
 
 
 def free_ports(count: int) -> list[int]:
@@ -57,7 +40,7 @@ def running(
         for key, value in os.environ.items()
         if not key.startswith(("OTEL_", "FAILGRAPH_"))
     }
-    command = [str(built(name)), *(f"--config={config}" for config in configs)]
+    command = [str(require(name)), *(f"--config={config}" for config in configs)]
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(command, env={**inherited, **env}, stdout=log, stderr=log)
     try:

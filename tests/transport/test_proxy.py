@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -16,6 +15,7 @@ import pytest
 from failgraph import NgFailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode
+from real_programs import require
 
 fastapi = pytest.importorskip(
     "fastapi", reason="the server behind the proxy is FastAPI's, which this set lacks"
@@ -23,11 +23,7 @@ fastapi = pytest.importorskip(
 uvicorn = pytest.importorskip("uvicorn", reason="this set has no server")
 
 httpx = pytest.importorskip("httpx", reason="this set has no httpx")
-NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-pytestmark = pytest.mark.skipif(
-    NGINX is None and not os.environ.get("CI"),
-    reason="nginx is not installed here: apt-get install nginx-light",
-)
+pytestmark = pytest.mark.needs("nginx")
 
 CONFIG = """
 daemon off; master_process off; pid nginx.pid; error_log stderr;
@@ -83,7 +79,7 @@ def proxies(server, tmp_path_factory):
     port, naming = free_port(), free_port()
     (folder / "nginx.conf").write_text(CONFIG.format(port=port, naming=naming, behind=server))
     process = subprocess.Popen(
-        [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")],
+        [require("nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf")],
         stderr=subprocess.PIPE,
         text=True,
     )

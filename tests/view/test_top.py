@@ -13,6 +13,8 @@ from failgraph.traces.query import Query
 from failgraph.view import line_text, top_lines, top_rows
 from otlp_file import SECOND, SERVER, TRACE, process, reported, seen, span, write
 
+pytestmark = pytest.mark.once
+
 OTHER, CLEAN = "b" * 32, "c" * 32
 BROKEN = {"status": {"code": 2}}
 EVERYTHING = Query()

@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from failgraph import FailureEvent
-from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, place, running, with_turn
+from gym_fleet import Fleet, agent_row, configuration, env_row, overlay, running, with_turn
+from real_programs import require
+
+pytestmark = pytest.mark.needs("gym")
 
 ATTEMPT = "nemo.gym.rollout_attempt"
 ROLLOUT_ID = "nemo.gym.rollout.id"
@@ -167,7 +170,7 @@ class Run(NamedTuple):
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory) -> Path:
-    return overlay(tmp_path_factory.mktemp("gym"), place())
+    return overlay(tmp_path_factory.mktemp("gym"), require("gym"))
 
 
 def run(fleet: Fleet) -> Run:

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from gym_fleet import HERE, overlay, place
+from gym_fleet import HERE, overlay
+from real_programs import require
+
+pytestmark = pytest.mark.needs("gym")
 
 SINCE_060 = [
     "nemo_gym.rollout_collection._agent_request_failure_row",
@@ -22,7 +25,7 @@ MISSING = {"0.7.0": [], "0.6.0": SINCE_070, "0.5.1": [*SINCE_070, *SINCE_060]}
 def hooked(request, tmp_path_factory) -> tuple[str, dict[str, Any]]:
     version = request.param
     before = "" if version == "0.7.0" else f"gym-{version}"
-    python = overlay(tmp_path_factory.mktemp("hooked"), place(), before=before)
+    python = overlay(tmp_path_factory.mktemp("hooked"), require("gym"), before=before)
     config = json.dumps({"head_server": {"host": "127.0.0.1", "port": 1}, "dry_run": False})
     environ = {
         "FAILGRAPH_ENABLED": "true",
