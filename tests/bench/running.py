@@ -170,11 +170,11 @@ def rows(scale: Scale) -> Iterator[Row]:
     bare, ours = (provider(with_failgraph=which).get_tracer("bench") for which in (False, True))
     yield from _spans(bare, ours, scale)
     yield from _records(bare, ours, scale)
-    attach("bench", look=False)
+    attach("bench", include_global=False)
     detach()
 
     def hooked(run: Callable[[], object]) -> float:
-        attach("bench", look=False)
+        attach("bench", include_global=False)
         try:
             return _cpu_of(run)
         finally:

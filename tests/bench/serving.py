@@ -44,13 +44,13 @@ def switched() -> tuple[Callable[[int], float], Callable[[int], float]]:
     """The same requests with the server layer, and without failgraph."""
     plain = application()
     requests(plain)
-    attach("bench", look=False)
+    attach("bench", include_global=False)
     layered = application()
     requests(layered)
     detach()
 
     def ours(at_once: int = 1) -> float:
-        attach("bench", look=False)
+        attach("bench", include_global=False)
         try:
             return requests(layered, at_once)
         finally:

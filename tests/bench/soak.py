@@ -97,7 +97,7 @@ def slope(points: Sequence[tuple[int, int]]) -> float:
 
 def main(traces: int) -> int:
     """Run so many traces; 0 where memory stayed flat."""
-    attaching.attach("soak", look=False)
+    attaching.attach("soak", include_global=False)
     exporter = Counting()
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter, max_queue_size=8192))

@@ -32,7 +32,7 @@ PLACE = Place(0xABCDEF, 0x1234)
 
 @pytest.fixture(autouse=True)
 def attached():
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     yield
     attaching.detach()
 
@@ -223,7 +223,7 @@ def test_a_session_that_was_made_before(peer, tracer):
     attaching.detach()
     with httpx.Client(trust_env=False) as client, requests.Session() as session:
         session.trust_env = False
-        attaching.attach("the test", look=False)
+        attaching.attach("the test", include_global=False)
         with tracer.start_as_current_span("request"), hop():
             client.get(peer.url())
             session.get(peer.url())
@@ -332,7 +332,7 @@ def test_contribs_instrumentation_comes_and_goes_beside_us(peer, make_provider, 
     attaching.detach()
     contrib.instrument(tracer_provider=make_provider())
     try:
-        attaching.attach("the test", look=False)
+        attaching.attach("the test", include_global=False)
     finally:
         contrib.uninstrument()
     with httpx.Client(trust_env=False) as client:

@@ -28,7 +28,7 @@ KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
 @pytest.fixture(autouse=True)
 def attached():
     """The hooks are on during each test here, and off after it."""
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     yield
     attaching.detach()
 
@@ -465,7 +465,7 @@ def test_detaching_takes_off_our_own_layer_only(tracer):
 
 def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
     """Twice attached is once; after detaching, attaching again reaches new providers again."""
-    attaching.attach("again", look=False)
+    attaching.attach("again", include_global=False)
     provider = TracerProvider(shutdown_on_exit=False)
     assert (
         sum(p is providers.processor() for p in provider._active_span_processor._span_processors)
@@ -475,7 +475,7 @@ def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
     attaching.detach()
     assert "__wrapped__" not in vars(TracerProvider)["__init__"].__dict__
     assert TracerProvider(shutdown_on_exit=False)._active_span_processor._span_processors == ()
-    attaching.attach("once more", look=False)
+    attaching.attach("once more", include_global=False)
     provider = TracerProvider(shutdown_on_exit=False)
     assert provider._active_span_processor._span_processors == (providers.processor(),)
 
@@ -500,8 +500,8 @@ def test_a_provider_that_is_handed_over(exporter):
     """`instrument(tracer_provider=…)` reaches a provider that is not the global one."""
     attaching.detach()
     provider = TracerProvider(shutdown_on_exit=False)
-    attaching.attach("the test", provider=provider, look=False)
-    attaching.attach("the test", provider=provider, look=False)
+    attaching.attach("the test", provider=provider, include_global=False)
+    attaching.attach("the test", provider=provider, include_global=False)
     assert provider._active_span_processor._span_processors == (providers.processor(),)
 
 

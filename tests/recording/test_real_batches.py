@@ -131,7 +131,7 @@ def follow(recipe: dict[str, Any], tracer: Any) -> None:
 @pytest.fixture
 def batches(make_provider, exporter) -> list[list[ReadableSpan]]:
     """What is to be sent, with an innocent span in each batch."""
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     try:
         tracer = make_provider().get_tracer("test")
         for number, recipe in enumerate(recipes()):

@@ -25,7 +25,7 @@ pytest.importorskip("fastapi.telemetry", reason="this FastAPI does not trace its
 
 @pytest.fixture(autouse=True)
 def attached():
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     yield
     attaching.detach()
 

@@ -30,7 +30,7 @@ Way = Callable[[Any, Secret], None]
 
 @pytest.fixture(autouse=True)
 def attached() -> Iterator[None]:
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     yield
     attaching.detach()
 

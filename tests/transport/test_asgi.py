@@ -37,7 +37,7 @@ P = "nemo.gym.failure."
 
 @pytest.fixture(autouse=True)
 def attached():
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     yield
     attaching.detach()
     if hasattr(BackgroundTask, "_otel_original_call"):
@@ -760,7 +760,7 @@ def test_an_application_that_was_made_before(make_provider, written):
     def route():
         raise failure()
 
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     answer = run(app, headers=ASKING)
     assert [kind for _, kind, _ in written()] == ["judge_failed"]
     assert report(answer).failure_id
@@ -1013,7 +1013,7 @@ def test_a_module_that_is_loaded_again_is_hooked_again():
     """In a process of its own: reloading makes new classes."""
     script = (
         "import importlib, starlette.applications as a; from failgraph.instrumentation.attach import attach; "
-        "attach('the test', look=False); importlib.reload(a); "
+        "attach('the test', include_global=False); importlib.reload(a); "
         "print(type(vars(a.Starlette)['__call__']).__name__)"
     )
     done = subprocess.run(

@@ -46,7 +46,7 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def server():
     """A server that fails as its query asks: so many failures, with so long a text, and so large a head of its own."""
-    attaching.attach("the test", look=False)
+    attaching.attach("the test", include_global=False)
     app = fastapi.FastAPI()
 
     @app.get("/")

@@ -74,7 +74,7 @@ def _targets() -> Iterator[Check]:
     by_package: dict[str, list[str]] = {}
     for module in hooks.TARGETS:
         by_package.setdefault(_package(module), []).append(module)
-    attach("doctor", look=False)
+    attach("doctor", include_global=False)
     try:
         for package, modules in by_package.items():
             if find_spec(package.split(".")[0]) is None:

@@ -13,14 +13,14 @@ from opentelemetry import trace
 
 from failgraph.diagnostics import logger, set_level
 from failgraph.instrumentation import hooks, import_hooks
-from failgraph.instrumentation.providers import name_of, reach
+from failgraph.instrumentation.providers import add_processor, class_name
 from failgraph.settings import current
 
 _lock = threading.Lock()
 _attached = False
 
 
-def attach(way: str, *, provider: Any = None, look: bool = True) -> None:
+def attach(way: str, *, provider: Any = None, include_global: bool = True) -> None:
     """Attach failgraph to this process, once however often it is called and by whichever ways; log what was done.
 
     `provider` gets the processor too. `look` is for a provider that may have been set before.
@@ -37,21 +37,21 @@ def attach(way: str, *, provider: Any = None, look: bool = True) -> None:
     if first:
         logger.info("failgraph: attached (%s)", way)
         for module in hooks.TARGETS:
-            import_hooks.when_imported(module, hooks.put_on)
+            import_hooks.when_imported(module, hooks.install)
     else:
         logger.debug("failgraph: already attached (%s)", way)
     if provider is not None:
-        reach(provider, f"the given {name_of(provider)}")
-    if first and look:
+        add_processor(provider, f"the given {class_name(provider)}")
+    if first and include_global:
         present = trace.get_tracer_provider()
-        reach(present, f"the global {name_of(present)}, set before")
+        add_processor(present, f"the global {class_name(present)}, set before")
 
 
 def detach() -> None:
     """Take off what `attach` put on, and nothing else; a processor stays in its provider, where it does nothing."""
     global _attached
     import_hooks.forget()
-    hooks.take_off()
+    hooks.remove_all()
     with _lock:
         _attached = False
     logger.info("failgraph: detached")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Target(NamedTuple):
+class HookTarget(NamedTuple):
     """A method of a class, or a function of a module."""
 
     owner: str

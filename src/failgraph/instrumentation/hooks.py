@@ -12,34 +12,34 @@ import wrapt
 
 from failgraph.diagnostics import count, guard, logger, warn_once
 from failgraph.instrumentation.gym import released, upcoming
-from failgraph.instrumentation.hook_target import Target
+from failgraph.instrumentation.hook_target import HookTarget
 
-TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
+TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     "opentelemetry.sdk.trace": (
-        Target("TracerProvider", "__init__", "providers:after_init"),
-        Target("Span", "record_exception", "span_exceptions:record_exception"),
-        Target("Span", "__exit__", "span_exceptions:leave"),
-        Target("Span", "set_status", "span_exceptions:set_status"),
+        HookTarget("TracerProvider", "__init__", "providers:provider_init"),
+        HookTarget("Span", "record_exception", "span_exceptions:record_exception"),
+        HookTarget("Span", "__exit__", "span_exceptions:span_exit"),
+        HookTarget("Span", "set_status", "span_exceptions:set_status"),
     ),
-    "starlette.applications": (Target("Starlette", "__call__", "starlette:call"),),
+    "starlette.applications": (HookTarget("Starlette", "__call__", "starlette:application_call"),),
     "starlette.middleware.errors": (
-        Target("ServerErrorMiddleware", "__init__", "starlette:outer"),
+        HookTarget("ServerErrorMiddleware", "__init__", "starlette:observe_outermost"),
     ),
     "starlette.middleware.exceptions": (
-        Target("ExceptionMiddleware", "__init__", "starlette:inner"),
+        HookTarget("ExceptionMiddleware", "__init__", "starlette:observe_innermost"),
     ),
     "starlette.middleware.opentelemetry": (
-        Target("OpenTelemetryMiddleware", "__init__", "starlette:traced"),
+        HookTarget("OpenTelemetryMiddleware", "__init__", "starlette:observe_traced"),
     ),
     "aiohttp.client_reqrep": (
-        Target("ClientRequest", "send", "http_clients:aiohttp_send"),
-        Target("ClientResponse", "start", "http_clients:aiohttp_start"),
+        HookTarget("ClientRequest", "send", "http_clients:aiohttp_send"),
+        HookTarget("ClientResponse", "start", "http_clients:aiohttp_start"),
     ),
     "httpx": (
-        Target("Client", "_send_single_request", "http_clients:httpx_send"),
-        Target("AsyncClient", "_send_single_request", "http_clients:httpx_send_async"),
+        HookTarget("Client", "_send_single_request", "http_clients:httpx_send"),
+        HookTarget("AsyncClient", "_send_single_request", "http_clients:httpx_send_async"),
     ),
-    "requests.adapters": (Target("HTTPAdapter", "send", "http_clients:requests_send"),),
+    "requests.adapters": (HookTarget("HTTPAdapter", "send", "http_clients:requests_send"),),
     **released.TARGETS,
     **upcoming.TARGETS,
 }
@@ -91,7 +91,7 @@ class _Hook:
             setattr(self.owner, self._name, self._original)
 
 
-def put_on(module: str) -> None:
+def install(module: str) -> None:
     """Wrap what is to be wrapped in `module`, which is loaded; what is wrapped already stays."""
     for target in TARGETS[module]:
         home = target.home or module
@@ -117,7 +117,7 @@ def _note_missing(name: str) -> None:
     _missing[name] = "not there"
 
 
-def unfit(name: str, why: str) -> None:
+def note_unfit(name: str, why: str) -> None:
     """Note that what is hooked as `name` is there but has changed: its hook sees nothing, the rest works."""
     if name not in _missing:
         count("hook_unfit")
@@ -130,7 +130,7 @@ def missing() -> Mapping[str, str]:
     return dict(_missing)
 
 
-def take_off() -> None:
+def remove_all() -> None:
     """Take off every wrapper of ours, and nothing else."""
     for hook in _hooks.values():
         hook.remove()

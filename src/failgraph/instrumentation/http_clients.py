@@ -17,12 +17,12 @@ from failgraph.transport.peers import asking
 from failgraph.transport.replies import take
 
 _PROXIED = "_failgraph_proxied"
-REPORTED = "_failgraph_reported"
+REPORTED_FAILURE_ID = "_failgraph_reported"
 """Attribute of a reply of aiohttp's: the id of the failure that it is, as its report says."""
 Wrapped = Callable[..., Any]
 
 
-class _Asking:
+class _AskingHeader:
     """The time during which a request carries the asking header: afterwards it is what its caller made it.
 
     A request object goes on to redirects, into exceptions and into logs, where the header, and a token in it, has no
@@ -31,23 +31,23 @@ class _Asking:
 
     def __init__(self, host: str | None, fields: MutableMapping[str, str]) -> None:
         self._host, self._fields = host, fields
-        self._before: str | None = None
+        self._given: str | None = None
 
     def __enter__(self) -> None:
         with guard("asking"):
-            self._before = self._fields.get(ACCEPT)
+            self._given = self._fields.get(ACCEPT)
             value = asking(self._host) if self._host is not None else None
             if value is not None:
                 self._fields[ACCEPT] = value
-            elif self._before is not None:
+            elif self._given is not None:
                 del self._fields[ACCEPT]
 
     def __exit__(self, *_: object) -> None:
         with guard("asking"):
             if ACCEPT in self._fields:
                 del self._fields[ACCEPT]
-            if self._before is not None:
-                self._fields[ACCEPT] = self._before
+            if self._given is not None:
+                self._fields[ACCEPT] = self._given
 
 
 async def aiohttp_send(
@@ -55,7 +55,7 @@ async def aiohttp_send(
 ) -> Any:
     """`aiohttp.ClientRequest.send`."""
     proxied = instance.method == "CONNECT" or (instance.proxy is not None and not instance.is_ssl())
-    with _Asking(None if proxied else instance.url.host, instance.headers):
+    with _AskingHeader(None if proxied else instance.url.host, instance.headers):
         response = await wrapped(*args, **kwargs)
     if proxied:
         vars(response)[_PROXIED] = True
@@ -70,7 +70,7 @@ async def aiohttp_start(
     if _PROXIED not in vars(instance):
         report = take(instance.url.host or "", instance.headers.get)
         if report is not None and report.failure_id is not None:
-            vars(instance)[REPORTED] = report.failure_id
+            vars(instance)[REPORTED_FAILURE_ID] = report.failure_id
     return response
 
 
@@ -80,7 +80,7 @@ def httpx_send(
     """`httpx.Client._send_single_request`."""
     request = args[0] if args else kwargs["request"]
     host = _httpx_host(instance, request)
-    with _Asking(host, request.headers):
+    with _AskingHeader(host, request.headers):
         response = wrapped(*args, **kwargs)
     if host is not None:
         take(host, response.headers.get)
@@ -93,7 +93,7 @@ async def httpx_send_async(
     """`httpx.AsyncClient._send_single_request`."""
     request = args[0] if args else kwargs["request"]
     host = _httpx_host(instance, request)
-    with _Asking(host, request.headers):
+    with _AskingHeader(host, request.headers):
         response = await wrapped(*args, **kwargs)
     if host is not None:
         take(host, response.headers.get)
@@ -120,7 +120,7 @@ def requests_send(
     """`requests.adapters.HTTPAdapter.send`."""
     request = args[0] if args else kwargs["request"]
     host = _requests_host(request.url, kwargs.get("proxies"))
-    with _Asking(host, request.headers):
+    with _AskingHeader(host, request.headers):
         response = wrapped(*args, **kwargs)
     if host is not None:
         take(host, response.headers.get)

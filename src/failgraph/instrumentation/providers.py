@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from failgraph.recording.processor import FailureSpanProcessor
 
-_reached: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_with_processor: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 """The providers that have it, by `id`: logfire's cannot be hashed."""
 
 
@@ -31,7 +31,7 @@ def processor() -> FailureSpanProcessor:
     return FailureSpanProcessor()
 
 
-def after_init(
+def provider_init(
     wrapped: Callable[..., Any],
     instance: TracerProvider,
     args: tuple[Any, ...],
@@ -43,13 +43,13 @@ def after_init(
         from failgraph.recording.sdk_spans import shares_a_pipeline
 
         if not shares_a_pipeline(instance):
-            reach(instance, f"a new {name_of(instance)}")
+            add_processor(instance, f"a new {class_name(instance)}")
 
 
-def reach(provider: Any, what: str) -> None:
+def add_processor(provider: Any, description: str) -> None:
     """Put our processor on a provider that takes one, once."""
     with guard("attaching"):
-        if id(provider) in _reached:
+        if id(provider) in _with_processor:
             return
         # Not an override: a provider that is still being made may not be ready for its own.
         sdk = getattr(sys.modules.get("opentelemetry.sdk.trace"), "TracerProvider", None)
@@ -58,13 +58,13 @@ def reach(provider: Any, what: str) -> None:
         else:
             add = getattr(provider, "add_span_processor", None)
         if not callable(add):
-            logger.debug("failgraph: no processor for %s: it takes none", what)
+            logger.debug("failgraph: no processor for %s: it takes none", description)
             return
         add(processor())
-        _reached[id(provider)] = provider
-        logger.debug("failgraph: processor attached to %s", what)
+        _with_processor[id(provider)] = provider
+        logger.debug("failgraph: processor attached to %s", description)
 
 
-def name_of(provider: object) -> str:
+def class_name(provider: object) -> str:
     """The class of a provider, for a log line."""
     return f"{type(provider).__module__}.{type(provider).__qualname__}"

@@ -43,7 +43,9 @@ def record_exception(
     return wrapped(error, shown, timestamp, escaped)
 
 
-def leave(wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def span_exit(
+    wrapped: Wrapped, instance: Span, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`Span.__exit__`, of `with start_span()`: with `record_exception=False` it tells nobody else."""
     if len(args) > 1 and isinstance(args[1], BaseException) and _is_recording(instance):
         record_leaving(args[1], instance)

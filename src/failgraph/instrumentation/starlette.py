@@ -12,7 +12,7 @@ from typing import Any
 from failgraph.transport.asgi import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
 
 
-def call(
+def application_call(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`Starlette.__call__`: serve the request in a hop; at the end of the application's life flush."""
@@ -33,39 +33,39 @@ def _of_call(scope: Any, receive: Any, send: Any) -> tuple[Any, Any, Any]:
     return scope, receive, send
 
 
-def outer(
+def observe_outermost(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """`ServerErrorMiddleware.__init__`: put an observer inside, before a 500 is made."""
-    _observed(wrapped, args, kwargs, last=True)
+    _wrap_inner_app(wrapped, args, kwargs, last=True)
 
 
-def inner(
+def observe_innermost(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """`ExceptionMiddleware.__init__`: put an observer inside, below the application's own middleware."""
-    _observed(wrapped, args, kwargs, inner=True)
+    _wrap_inner_app(wrapped, args, kwargs, inner=True)
 
 
-def traced(
+def observe_traced(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """`OpenTelemetryMiddleware.__init__` of Starlette's own: put an observer inside, before the span ends."""
-    _observed(wrapped, args, kwargs, ends=True)
+    _wrap_inner_app(wrapped, args, kwargs, ends=True)
 
 
-def answering(
+def observe_answering(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """`__init__(app, …)` of a middleware that answers exceptions by itself: put an observer inside, before it does."""
-    _observed(wrapped, args, kwargs)
+    _wrap_inner_app(wrapped, args, kwargs)
 
 
-def _observed(
-    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], **which: bool
+def _wrap_inner_app(
+    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], **placement: bool
 ) -> None:
     if args:
-        args = (Observer(args[0], **which), *args[1:])
+        args = (Observer(args[0], **placement), *args[1:])
     elif "app" in kwargs:
-        kwargs = {**kwargs, "app": Observer(kwargs["app"], **which)}
+        kwargs = {**kwargs, "app": Observer(kwargs["app"], **placement)}
     wrapped(*args, **kwargs)

@@ -64,7 +64,7 @@ def _attach(module: str) -> None:
         from failgraph.instrumentation.attach import attach
 
         # A provider that is there already can be only where the SDK was loaded before us.
-        attach(WAY, look=HOOKED[0] in _loaded_before)
+        attach(WAY, include_global=HOOKED[0] in _loaded_before)
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
         import_hooks.forget()
         _tell(

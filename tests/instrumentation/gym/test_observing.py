@@ -14,9 +14,16 @@ import pytest
 import failgraph
 from failgraph import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym import error_bodies, observing, retries, rollouts, vocabulary
+from failgraph.instrumentation.gym import (
+    current_request,
+    observing,
+    quoted_failures,
+    retries,
+    rollout_attempts,
+    vocabulary,
+)
 from failgraph.instrumentation.gym.rollout_names import rollout_id_of
-from failgraph.instrumentation.hook_target import Target
+from failgraph.instrumentation.hook_target import HookTarget
 from failgraph.recording.recorder import recorder
 
 ZOO = {
@@ -54,13 +61,15 @@ class Failing(Exception):
 
 @pytest.fixture(autouse=True)
 def zoo():
-    error_bodies.configured(ZOO)
+    quoted_failures.set_configuration(ZOO)
     yield
-    error_bodies.configured({})
+    quoted_failures.set_configuration({})
 
 
 def levels(error: Failing) -> list[tuple[str, str]]:
-    return [(level.boundary.value, level.reason) for level in error_bodies.levels_of(error)]
+    return [
+        (level.boundary.value, level.reason) for level in quoted_failures.failures_quoted_by(error)
+    ]
 
 
 def test_a_body_quotes_those_below_it():
@@ -111,7 +120,7 @@ def test_what_is_not_gyms_or_has_a_report_is_not_read(error):
 def test_a_hostile_body_is_read_in_bounded_time(body):
     """Whatever it is: no exception, no warning, and no more than a moment."""
     started = time.perf_counter()
-    error_bodies.levels_of(Failing(body))
+    quoted_failures.failures_quoted_by(Failing(body))
     assert time.perf_counter() - started < 2
 
 
@@ -161,7 +170,9 @@ def test_a_judges_error_is_told_without_the_input_that_its_cause_quotes(tracer, 
     error = RuntimeError(f"ValidationError: {caught.value}")
     error.__cause__ = caught.value
     with tracer.start_as_current_span("request"):
-        observing.tell(observing.Observed(FailureBoundary.RESOURCES_SERVER, "judge_failed"), error)
+        observing.record_failure(
+            observing.GymFailure(FailureBoundary.RESOURCES_SERVER, "judge_failed"), error
+        )
     (span,) = exporter.get_finished_spans()
     (event,) = span.events
     assert "valid integer" in event.attributes["nemo.gym.failure.foreign.message"]
@@ -175,11 +186,9 @@ def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monke
 
     async def hour() -> None:
         for _ in range(7200):
-            retries.got_no_reply(
-                "POST", "http://h/verify", now[0], ConnectionRefusedError("refused")
-            )
+            retries.no_reply("POST", "http://h/verify", now[0], ConnectionRefusedError("refused"))
             now[0] += 0.5
-        retries.went_through()
+        retries.reply_received()
 
     with tracer.start_as_current_span("rollout"):
         asyncio.run(hour())
@@ -201,7 +210,7 @@ def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
 
     def fail(url: str, takes: float) -> None:
         began, now[0] = now[0], now[0] + takes
-        retries.got_no_reply("GET", url, began, TimeoutError("late"))
+        retries.no_reply("GET", url, began, TimeoutError("late"))
         now[0] += 0.5
 
     async def some() -> None:
@@ -225,14 +234,14 @@ def test_a_server_that_called_itself_failed_once(tracer, exporter, address, fail
         event_id="theirs", failure_kind="agent_run_error", boundary=boundary
     )
     error = Failing(b"", headers={"x-ng-failure-report": "{}"})
-    token = observing.serving.set(observing.Server(boundary, address))
+    token = current_request.gym_request.set(current_request.GymRequest(boundary, address))
     with tracer.start_as_current_span("request"), failgraph.hop():
         recorder().record_reply(
             failgraph.FailureReport(events={"theirs": theirs}, failure_id="theirs"), {}
         )
-        observing.mark(error, "theirs")
-        observing.fails(observing.Observed(boundary, "agent_run_error"), error)
-    observing.serving.reset(token)
+        observing.set_failure_id(error, "theirs")
+        observing.record_raised(observing.GymFailure(boundary, "agent_run_error"), error)
+    current_request.gym_request.reset(token)
     (span,) = exporter.get_finished_spans()
     assert len(span.events) == failures
     assert (span.attributes["nemo.gym.failure.report.id"] == "theirs") is (failures == 1)
@@ -240,7 +249,7 @@ def test_a_server_that_called_itself_failed_once(tracer, exporter, address, fail
 
 def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, exporter, monkeypatch):
     """Each is a trace with the calls made for it and ends with its result; what the task does next is none of it."""
-    monkeypatch.setattr(rollouts.trace, "get_tracer", lambda _: tracer)
+    monkeypatch.setattr(rollout_attempts.trace, "get_tracer", lambda _: tracer)
 
     class Reply:
         status = 200
@@ -255,22 +264,26 @@ def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, expor
     async def training() -> int:
         for number in range(20):
             row = {"_ng_task_index": number, "_ng_rollout_index": 0}
-            reply = await rollouts.request(called, None, ("agent", "/run", "POST"), {"json": row})
-            await rollouts.get_response_json(result, None, (reply,), {})
+            reply = await rollout_attempts.request(
+                called, None, ("agent", "/run", "POST"), {"json": row}
+            )
+            await rollout_attempts.get_response_json(result, None, (reply,), {})
             tracer.start_span("step").end()
         gc.collect()
-        return sum(isinstance(each, rollouts.Attempt) for each in gc.get_objects())
+        return sum(isinstance(each, rollout_attempts.RolloutAttempt) for each in gc.get_objects())
 
     assert asyncio.run(training()) <= 1
     spans = exporter.get_finished_spans()
     found = {
         name: [span for span in spans if span.name == name]
-        for name in ("call", "step", rollouts.ROLLOUT_SPAN)
+        for name in ("call", "step", rollout_attempts.ROLLOUT_SPAN)
     }
     assert [len(each) for each in found.values()] == [20, 20, 20]
-    attempts = [span.context.span_id for span in found[rollouts.ROLLOUT_SPAN]]
+    attempts = [span.context.span_id for span in found[rollout_attempts.ROLLOUT_SPAN]]
     assert [span.parent.span_id for span in found["call"]] == attempts
-    assert [span.parent for span in (*found["step"], *found[rollouts.ROLLOUT_SPAN])] == [None] * 40
+    assert [span.parent for span in (*found["step"], *found[rollout_attempts.ROLLOUT_SPAN])] == [
+        None
+    ] * 40
 
 
 @pytest.fixture
@@ -281,27 +294,30 @@ def gym_module(monkeypatch):
     module.changed = 7
     monkeypatch.setitem(sys.modules, "nemo_gym.some", module)
     targets = tuple(
-        Target("", name, "gym.rollouts:run_from_config") for name in ("there", "gone", "changed")
+        HookTarget("", name, "gym.rollout_hops:run_from_config")
+        for name in ("there", "gone", "changed")
     )
-    elsewhere = Target("Class", "method", "gym.rollouts:run_from_config", "nemo_gym.not_loaded")
+    elsewhere = HookTarget(
+        "Class", "method", "gym.rollout_hops:run_from_config", "nemo_gym.not_loaded"
+    )
     monkeypatch.setattr(hooks, "TARGETS", {"nemo_gym.some": (*targets, elsewhere)})
     yield module
-    hooks.take_off()
+    hooks.remove_all()
 
 
 def test_a_hook_whose_target_is_missing_or_changed_is_named(gym_module):
     """The others are put on, and everything is as it was when they are taken off."""
     original = gym_module.there
-    hooks.put_on("nemo_gym.some")
+    hooks.install("nemo_gym.some")
     assert gym_module.there is not original
-    hooks.unfit("nemo_gym.some.there", "its second argument is a str")
+    hooks.note_unfit("nemo_gym.some.there", "its second argument is a str")
     assert hooks.missing() == {
         "nemo_gym.some.gone": "not there",
         "nemo_gym.some.changed": "not there",
         "nemo_gym.not_loaded.Class.method": "not there",
         "nemo_gym.some.there": "its second argument is a str",
     }
-    hooks.take_off()
+    hooks.remove_all()
     assert gym_module.there is original
     assert hooks.missing() == {}
 

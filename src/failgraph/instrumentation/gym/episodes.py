@@ -10,14 +10,15 @@ from typing import Any
 from failgraph.diagnostics import guard
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym.observing import Observed, fails, here, tell
-from failgraph.instrumentation.gym.passing import passing
+from failgraph.instrumentation.gym.current_request import current_gym_request
+from failgraph.instrumentation.gym.observing import GymFailure, record_failure, record_raised
+from failgraph.instrumentation.gym.on_exception import on_exception
 from failgraph.text import safe_str
 
 _RUN = "POST /run"
-_KIND = "environment_server_failed"
+_DEFAULT_KIND = "environment_server_failed"
 """Gym's own label of a failed episode whose kind nobody gave."""
-_CLOCK_S = 0.01
+_CLOCK_TOLERANCE_S = 0.01
 """By which the event loop's clock may be behind."""
 
 
@@ -28,46 +29,46 @@ def failure_response(
     with guard("a failed episode"):
         failure = args[1] if len(args) > 1 else kwargs.get("failure")
         if not hasattr(failure, "failure_reason"):
-            hooks.unfit(
+            hooks.note_unfit(
                 "nemo_gym.base_environment_server.BaseEnvironmentServer.failure_response",
                 f"its second argument is {type(failure).__name__}, and no failure",
             )
         else:
-            _failed(failure)
+            _record_episode_failure(failure)
     return wrapped(*args, **kwargs)
 
 
-def _failed(failure: Any) -> None:
+def _record_episode_failure(failure: Any) -> None:
     kind, stage = getattr(failure, "failure_kind", None), getattr(failure, "stage", None)
-    what = Observed(
+    what = GymFailure(
         FailureBoundary.ENVIRONMENT,
-        kind or _KIND,
+        kind or _DEFAULT_KIND,
         stage,
         _RUN,
         reason=safe_str(failure.failure_reason),
     )
     error = sys.exc_info()[1]
     if isinstance(error, Exception):
-        fails(what, error)
+        record_raised(what, error)
     else:
-        tell(what, own=True)
+        record_failure(what, own=True)
 
 
-async def close(
+async def close_cleanup(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`_CleanupEntry.close()`: Gym logs what a clean-up raises, and goes on."""
-    what = Observed(
-        here().boundary,
+    what = GymFailure(
+        current_gym_request().boundary,
         "session_release_failed",
         "cleanup",
         f"cleanup {safe_str(getattr(instance, 'name', ''))}",
     )
-    with passing("a failing clean-up", lambda error: fails(what, error, own=False)):
+    with on_exception("a failing clean-up", lambda error: record_raised(what, error, own=False)):
         return await wrapped(*args, **kwargs)
 
 
-async def unwind(
+async def close_all_cleanups(
     wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`CleanupContext.aclose()`: Gym logs that the time for all clean-ups is over, and goes on."""
@@ -75,11 +76,17 @@ async def unwind(
     closed = await wrapped(*args, **kwargs)
     with guard("a clean-up out of time"):
         limit, cleanups = instance.cleanup_timeout_seconds, vars(instance)["_cleanups"]
-        if time.monotonic() - began > limit - _CLOCK_S and any(each.active for each in cleanups):
+        if time.monotonic() - began > limit - _CLOCK_TOLERANCE_S and any(
+            each.active for each in cleanups
+        ):
             reason = f"the clean-ups were not done within {limit:g} s"
-            tell(
-                Observed(
-                    here().boundary, "session_release_failed", "cleanup", "cleanup", reason=reason
+            record_failure(
+                GymFailure(
+                    current_gym_request().boundary,
+                    "session_release_failed",
+                    "cleanup",
+                    "cleanup",
+                    reason=reason,
                 )
             )
     return closed

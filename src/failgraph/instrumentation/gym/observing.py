@@ -8,7 +8,6 @@ the same one, and so it is where a server called itself, of which another worker
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -29,7 +28,8 @@ from failgraph.failure.boundary import FailureBoundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.records import SdkErrorDetails
 from failgraph.gym_formats.validation_errors import without_inputs
-from failgraph.instrumentation.gym import error_bodies
+from failgraph.instrumentation.gym import quoted_failures
+from failgraph.instrumentation.gym.current_request import current_gym_request
 from failgraph.instrumentation.gym.vocabulary import route
 from failgraph.recording.observation import NO_HINTS
 from failgraph.recording.recorder import record_leaving, recorder
@@ -42,27 +42,7 @@ _MAX_FIELDS = 20
 """Fields that the reason of a validation error names."""
 
 
-class Server:
-    """A Gym server in this process, and what one request of it has seen; without one, the collector."""
-
-    def __init__(self, boundary: FailureBoundary, address: str) -> None:
-        self.boundary, self.address = boundary, address
-        self.passed_on: str | None = None
-        """The failure that the reply of an inner server is, where this server may hand that reply on."""
-        self.passes_on_a_failure = False
-        """Whether that reply is a failing one."""
-
-
-serving: ContextVar[Server | None] = ContextVar("failgraph_gym_server", default=None)
-"""The server, and its request, that this code runs for."""
-
-
-def here() -> Server:
-    """Who observes what happens here."""
-    return serving.get() or Server(FailureBoundary.COLLECTION, "")
-
-
-class Observed(NamedTuple):
+class GymFailure(NamedTuple):
     """What is known of a failure beside its exception."""
 
     boundary: FailureBoundary
@@ -76,8 +56,8 @@ class Observed(NamedTuple):
     """None: the text of the exception."""
 
 
-def tell(
-    what: Observed,
+def record_failure(
+    failure: GymFailure,
     error: BaseException | None = None,
     *,
     cause_id: str | None = None,
@@ -87,29 +67,29 @@ def tell(
     """Write a failure, with `error` as what raised it; its id. None where nothing is written."""
     if current().enabled is False:
         return None
-    reason = reason_of(error) if what.reason is None else what.reason
+    reason = reason_of(error) if failure.reason is None else failure.reason
     fields: dict[str, Any] = {
-        "boundary": what.boundary,
-        "failure_kind": what.kind,
+        "boundary": failure.boundary,
+        "failure_kind": failure.kind,
         "failure_reason": without_inputs(reason),
-        "stage": what.stage,
-        "operation": what.operation,
-        "attempt_id": what.attempt_id,
-        "http_status": what.http_status,
-        "details": what.details,
+        "stage": failure.stage,
+        "operation": failure.operation,
+        "attempt_id": failure.attempt_id,
+        "http_status": failure.http_status,
+        "details": failure.details,
         "cause_id": cause_id,
     }
     if error is not None:
         foreign = explicit_cause(error)
         fields["exception_type"] = type(error).__name__
-        fields["http_status"] = what.http_status or foreign_status(error)
+        fields["http_status"] = failure.http_status or foreign_status(error)
         fields["foreign_error"] = _details_of(foreign) if foreign is not None else None
     event = redact_fields(new_event_id(), fields)
     if event is None:
         return None
     recorder().record(event, NO_HINTS, None, own=own, at_once=at_once)
     if error is not None:
-        mark(error, event.event_id)
+        set_failure_id(error, event.event_id)
     return event.event_id
 
 
@@ -118,26 +98,26 @@ def _details_of(error: BaseException) -> SdkErrorDetails:
     return details.model_copy(update={"message": without_inputs(details.message)})
 
 
-def fails(what: Observed, error: BaseException, *, own: bool = True) -> str | None:
+def record_raised(failure: GymFailure, error: BaseException, *, own: bool = True) -> str | None:
     """Write what `error` does to a server, once: the failure that it stands for is the cause, or this one already."""
     if carries_failure(error):
         record_leaving(error, trace.get_current_span(), at_birth=True)
-    known = failure_of(error)
-    if known is not None and (_is_of(known, what.boundary) or _called_itself(error)):
+    known = failure_id_of(error)
+    if known is not None and (_was_observed_at(known, failure.boundary) or _called_itself(error)):
         hop = current_hop.get()
         if own and hop is not None:
             hop.log.claim(known)
         return known
-    return tell(what, error, cause_id=known or _told_by_body(error), own=own)
+    return record_failure(failure, error, cause_id=known or _record_quoted_failures(error), own=own)
 
 
-def failure_of(error: BaseException) -> str | None:
+def failure_id_of(error: BaseException) -> str | None:
     """The id of the failure that an exception, or what caused it, stands for."""
     found = outermost(error, named_or(None), with_recorded=True)
     return event_id(found) if found is not None else None
 
 
-def mark(error: BaseException, failure_id: str) -> None:
+def set_failure_id(error: BaseException, failure_id: str) -> None:
     """Remember which failure an exception stands for."""
     try:
         vars(error)[RECORDED_ID] = failure_id
@@ -145,21 +125,24 @@ def mark(error: BaseException, failure_id: str) -> None:
         count("unmarked")
 
 
-def path_called(error: BaseException) -> str:
+def called_route(error: BaseException) -> str:
     """The route of the request whose reply an exception is about; empty where it is about none."""
-    return route(_called(error).path)
+    return route(_called_url(error).path)
 
 
-def _called(error: BaseException) -> SplitResult:
+def _called_url(error: BaseException) -> SplitResult:
     """The URL of the request whose reply an exception is about; empty where it is about none."""
     return urlsplit(str(getattr(getattr(error, "request_info", None), "real_url", "")))
 
 
 def _called_itself(error: BaseException) -> bool:
-    return bool(here().address) and _called(error).netloc == here().address
+    return (
+        bool(current_gym_request().address)
+        and _called_url(error).netloc == current_gym_request().address
+    )
 
 
-def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:
+def _was_observed_at(failure_id: str, boundary: FailureBoundary) -> bool:
     hop = current_hop.get()
     trace_id = (
         hop.trace_id if hop is not None else None
@@ -168,7 +151,7 @@ def _is_of(failure_id: str, boundary: FailureBoundary) -> bool:
     return event is not None and event.boundary is boundary
 
 
-def _told_by_body(error: BaseException) -> str | None:
+def _record_quoted_failures(error: BaseException) -> str | None:
     """The failures that the text of an inner server's 500 quotes, innermost first; the id of that server's own."""
     asked: BaseException | None = error
     for _ in range(_MAX_CAUSES):
@@ -177,9 +160,9 @@ def _told_by_body(error: BaseException) -> str | None:
         asked = explicit_cause(asked)
     told: str | None = None
     with guard("reading the body of a reply"):
-        for level in error_bodies.levels_of(asked):
-            told = tell(
-                Observed(
+        for level in quoted_failures.failures_quoted_by(asked):
+            told = record_failure(
+                GymFailure(
                     level.boundary,
                     level.kind,
                     level.stage,

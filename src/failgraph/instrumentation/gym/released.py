@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from failgraph.instrumentation.hook_target import Target
+from failgraph.instrumentation.hook_target import HookTarget
 
-TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
+TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     "nemo_gym.server_utils": (
-        Target(
+        HookTarget(
             "SimpleServer", "setup_exception_middleware", "gym.serving:setup_exception_middleware"
         ),
-        Target("ServerClient", "request", "gym.rollouts:request"),
-        Target("", "get_response_json", "gym.rollouts:get_response_json"),
-        Target("ClientSession", "_request", "gym.calls:request", "aiohttp.client"),
-        Target(
+        HookTarget("ServerClient", "request", "gym.rollout_attempts:request"),
+        HookTarget("", "get_response_json", "gym.rollout_attempts:get_response_json"),
+        HookTarget("ClientSession", "_request", "gym.calls:request", "aiohttp.client"),
+        HookTarget(
             "ClientResponse",
             "raise_for_status",
             "gym.calls:raise_for_status",
@@ -27,28 +27,32 @@ TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
         ),
     ),
     "nemo_gym.rollout_correlation": (
-        Target("", "rollout_context", "gym.rollout_names:rollout_context"),
+        HookTarget("", "rollout_context", "gym.rollout_names:rollout_context"),
     ),
-    "nemo_gym.judge": (Target("", "judge_failsafe", "gym.verifying:judge_failsafe"),),
+    "nemo_gym.judge": (HookTarget("", "judge_failsafe", "gym.verifying:judge_failsafe"),),
     "nemo_gym.sandbox.api": (
-        Target("AsyncSandbox", "start", "gym.sandboxes:start"),
-        Target("AsyncSandbox", "exec", "gym.sandboxes:execute"),
-        Target("AsyncSandbox", "stop", "gym.sandboxes:stop"),
-        Target("SandboxPty", "exec", "gym.sandboxes:execute_in_pty"),
+        HookTarget("AsyncSandbox", "start", "gym.sandboxes:start"),
+        HookTarget("AsyncSandbox", "exec", "gym.sandboxes:execute"),
+        HookTarget("AsyncSandbox", "stop", "gym.sandboxes:stop"),
+        HookTarget("SandboxPty", "exec", "gym.sandboxes:execute_in_pty"),
     ),
     # Since 0.6.0
     "nemo_gym.rollout_collection": (
-        Target("", "_agent_request_failure_row", "gym.rollouts:agent_request_failure_row"),
-        Target("RolloutCollectionHelper", "_run_from_config", "gym.rollouts:run_from_config"),
+        HookTarget(
+            "", "_agent_request_failure_row", "gym.rollout_attempts:agent_request_failure_row"
+        ),
+        HookTarget(
+            "RolloutCollectionHelper", "_run_from_config", "gym.rollout_hops:run_from_config"
+        ),
     ),
     # Since 0.7.0
     "nemo_gym.base_environment_server": (
-        Target("BaseEnvironmentServer", "failure_response", "gym.episodes:failure_response"),
-        Target("_CleanupEntry", "close", "gym.episodes:close"),
-        Target("CleanupContext", "aclose", "gym.episodes:unwind"),
+        HookTarget("BaseEnvironmentServer", "failure_response", "gym.episodes:failure_response"),
+        HookTarget("_CleanupEntry", "close", "gym.episodes:close_cleanup"),
+        HookTarget("CleanupContext", "aclose", "gym.episodes:close_all_cleanups"),
     ),
     "nemo_gym.telemetry.endpoints": (
-        Target("", "traced_rollout_endpoint", "gym.rollouts:traced_rollout_endpoint"),
+        HookTarget("", "traced_rollout_endpoint", "gym.rollout_hops:traced_rollout_endpoint"),
     ),
 }
 """What is wrapped, by the module that has to be there."""

@@ -13,7 +13,13 @@ from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from failgraph.instrumentation.gym.observing import Observed, here, mark, reason_of, tell
+from failgraph.instrumentation.gym.current_request import current_gym_request
+from failgraph.instrumentation.gym.observing import (
+    GymFailure,
+    reason_of,
+    record_failure,
+    set_failure_id,
+)
 from failgraph.instrumentation.gym.vocabulary import kind_of_exception, route, stage_of
 
 FIRST_PAUSE_S: Final = 5.0
@@ -23,48 +29,48 @@ SAME_CALL_S: Final = 2.0
 """A try that begins so soon after a failing one of the same request, in the same task, is of the same call."""
 
 
-class Again:
+class RepeatedFailure:
     """The same failure again and again: what was told of it, and how many came since."""
 
     def __init__(self) -> None:
         self.tries = 0
         self.failure_id: str | None = None
         """Of the failure that was told last: later ones stand for it."""
-        self._what: Observed | None = None
-        self._untold = 0
-        self._told_at = 0.0
+        self._last: GymFailure | None = None
+        self._unreported = 0
+        self._reported_at = 0.0
         self._pause = FIRST_PAUSE_S
 
-    def told(self, what: Observed, failure_id: str | None) -> str | None:
+    def reported(self, failure: GymFailure, failure_id: str | None) -> str | None:
         """One is told by itself."""
-        self._what, self.failure_id, self._told_at = what, failure_id, monotonic()
+        self._last, self.failure_id, self._reported_at = failure, failure_id, monotonic()
         return failure_id
 
-    def failed(self, what: Observed, error: Exception | None = None) -> str | None:
+    def add(self, failure: GymFailure, error: Exception | None = None) -> str | None:
         """One more: told with all since the last, when it is time; else counted."""
-        if self._what is None or self._what.kind != what.kind:
-            self.finish("then it failed in another way")
+        if self._last is None or self._last.kind != failure.kind:
+            self.report_pending("then it failed in another way")
             self._pause = FIRST_PAUSE_S
-            return self.told(what, tell(what, error, at_once=True))
-        self._what = what
-        self._untold += 1
-        if monotonic() - self._told_at >= self._pause:
+            return self.reported(failure, record_failure(failure, error, at_once=True))
+        self._last = failure
+        self._unreported += 1
+        if monotonic() - self._reported_at >= self._pause:
             self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
-            self.finish("and it goes on")
+            self.report_pending("and it goes on")
         if error is not None and self.failure_id is not None:
-            mark(error, self.failure_id)
+            set_failure_id(error, self.failure_id)
         return self.failure_id
 
-    def finish(self, so_far: str) -> None:
+    def report_pending(self, so_far: str) -> None:
         """Tell of those that were only counted."""
-        if self._what is None or not self._untold:
+        if self._last is None or not self._unreported:
             return
-        reason = f"{self._untold} more tries failed, {so_far}: {self._what.reason}"
-        self._untold = 0
-        self.told(self._what, tell(self._what._replace(reason=reason), at_once=True))
+        reason = f"{self._unreported} more tries failed, {so_far}: {self._last.reason}"
+        self._unreported = 0
+        self.reported(self._last, record_failure(self._last._replace(reason=reason), at_once=True))
 
 
-class _Call(Again):
+class _UnansweredCall(RepeatedFailure):
     """A call that gets no reply."""
 
     def __init__(self, method: str, url: str) -> None:
@@ -73,30 +79,30 @@ class _Call(Again):
         self.ended_at = monotonic()
 
 
-_calls: weakref.WeakKeyDictionary[asyncio.Task[Any], _Call] = weakref.WeakKeyDictionary()
+_calls: weakref.WeakKeyDictionary[asyncio.Task[Any], _UnansweredCall] = weakref.WeakKeyDictionary()
 """What each task is calling without an answer; empty while all goes well."""
 
 
-def went_through() -> None:
+def reply_received() -> None:
     """A try got its reply: what was not told of the ones before it is told now."""
     task = asyncio.current_task() if _calls else None
     call = _calls.pop(task, None) if task is not None else None
     if call is not None:
-        call.finish("then a reply came")
+        call.report_pending("then a reply came")
 
 
-def got_no_reply(method: str, url: str, began: float, error: Exception) -> None:
+def no_reply(method: str, url: str, began: float, error: Exception) -> None:
     """A try that began at `began` (monotonic seconds) got no reply."""
     task = asyncio.current_task()
     if task is None:
         return
     call = _calls.get(task)
     if call is None or call.request != (method, url) or began - call.ended_at > SAME_CALL_S:
-        call = _calls[task] = _Call(method, url)
+        call = _calls[task] = _UnansweredCall(method, url)
     call.tries += 1
     call.ended_at = monotonic()
-    path, server = route(urlsplit(url).path), here()
-    what = Observed(
+    path, server = route(urlsplit(url).path), current_gym_request()
+    failure = GymFailure(
         server.boundary,
         kind_of_exception(error),
         stage_of(server.boundary, path),
@@ -104,4 +110,4 @@ def got_no_reply(method: str, url: str, began: float, error: Exception) -> None:
         attempt_id=str(call.tries),
         reason=reason_of(error),
     )
-    call.failed(what, error)
+    call.add(failure, error)

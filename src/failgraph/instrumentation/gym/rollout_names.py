@@ -29,18 +29,18 @@ def rollout_id_of(row: Any) -> str | None:
     return rollout_id(row)
 
 
-def by_path(path: str) -> None:
+def name_from_path(path: str) -> None:
     """Name the rollout that Gym puts before the path of a request."""
     if path.startswith(_PATH):
-        _name(path[len(_PATH) :].partition("/")[0])
+        _set_rollout_id(path[len(_PATH) :].partition("/")[0])
 
 
-def by_run(given: Iterable[Any]) -> None:
+def name_from_run(given: Iterable[Any]) -> None:
     """Name the rollout that the body of an agent's `/run`, one of what its handler is given, is of."""
     for body in given:
         row = {key: getattr(body, key, None) for key in IDENTITY_KEYS}
         row[ROLLOUT_KEY] = row[ROLLOUT_KEY] or getattr(body, "capture_rollout_id", None)
-        _name(rollout_id(row))
+        _set_rollout_id(rollout_id(row))
 
 
 def rollout_context(
@@ -48,11 +48,11 @@ def rollout_context(
 ) -> Any:
     """`rollout_context(rollout_id)`: a server knows from here on which rollout its request is of."""
     with guard("naming a rollout"):
-        _name(args[0] if args else kwargs.get("rollout_id"))
+        _set_rollout_id(args[0] if args else kwargs.get("rollout_id"))
     return wrapped(*args, **kwargs)
 
 
-def _name(known: Any) -> None:
+def _set_rollout_id(known: Any) -> None:
     hop = current_hop.get()
     span = hop.span if hop is not None else None
     if span is None or not span.is_recording() or ROLLOUT_ID in attributes_of(span):

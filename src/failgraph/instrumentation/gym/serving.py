@@ -11,15 +11,14 @@ from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import carries_failure
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
+from failgraph.instrumentation.gym.current_request import GymRequest, gym_request
 from failgraph.instrumentation.gym.observing import (
-    Observed,
-    Server,
-    fails,
-    path_called,
-    serving,
-    tell,
+    GymFailure,
+    called_route,
+    record_failure,
+    record_raised,
 )
-from failgraph.instrumentation.gym.rollout_names import by_path
+from failgraph.instrumentation.gym.rollout_names import name_from_path
 from failgraph.instrumentation.gym.vocabulary import (
     boundary_of_server,
     kind_of_route,
@@ -29,7 +28,7 @@ from failgraph.instrumentation.gym.vocabulary import (
 from failgraph.transport.request import Request
 
 Message = MutableMapping[str, Any]
-_WHERE = "nemo_gym.server_utils.SimpleServer.setup_exception_middleware"
+_HOOKED = "nemo_gym.server_utils.SimpleServer.setup_exception_middleware"
 
 
 def setup_exception_middleware(
@@ -40,16 +39,16 @@ def setup_exception_middleware(
         boundary = boundary_of_server(instance)
         app = args[0] if args else kwargs.get("app")
         if boundary is None or app is None:
-            hooks.unfit(_WHERE, f"{type(instance).__name__} is a server of no known type")
+            hooks.note_unfit(_HOOKED, f"{type(instance).__name__} is a server of no known type")
         else:
             address = (
                 f"{getattr(instance.config, 'host', '')}:{getattr(instance.config, 'port', '')}"
             )
-            app.add_middleware(Watcher, boundary=boundary, address=address)
+            app.add_middleware(ServerWatcher, boundary=boundary, address=address)
     return wrapped(*args, **kwargs)
 
 
-class Watcher:
+class ServerWatcher:
     """ASGI middleware just inside Gym's own that answers exceptions: sees them and every reply, changes nothing."""
 
     def __init__(
@@ -63,12 +62,12 @@ class Watcher:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        server = Server(self._boundary, self._address)
+        server = GymRequest(self._boundary, self._address)
 
         async def look_and_send(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] >= 500:
                 with guard("a failing reply"):
-                    answers(server, scope, message["status"])
+                    record_failing_reply(server, scope, message["status"])
             await send(message)
 
         with _Serving(server, scope):
@@ -78,27 +77,27 @@ class Watcher:
 class _Serving:
     """The time during which a request is served; an exception passes through it untouched."""
 
-    def __init__(self, server: Server, scope: MutableMapping[str, Any]) -> None:
+    def __init__(self, server: GymRequest, scope: MutableMapping[str, Any]) -> None:
         self._server, self._scope = server, scope
 
     def __enter__(self) -> None:
-        serving.set(self._server)
+        gym_request.set(self._server)
         with guard("a request of a Gym server"):
             hop = current_hop.get()
             if hop is not None:
                 hop.boundary = self._server.boundary
-            by_path(self._scope["path"])
+            name_from_path(self._scope["path"])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         with guard("what leaves a Gym server"):
             if isinstance(error, Exception):
-                leaves(self._server, self._scope["method"], self._scope["path"], error)
-        serving.set(None)
+                record_escaping(self._server, self._scope["method"], self._scope["path"], error)
+        gym_request.set(None)
 
 
-def leaves(server: Server, method: str, path: str, error: Exception) -> str | None:
+def record_escaping(server: GymRequest, method: str, path: str, error: Exception) -> str | None:
     """An exception leaves a route: the server's own failure. One that is a failure by itself the server layer knows."""
     if carries_failure(error):
         return None
@@ -106,30 +105,32 @@ def leaves(server: Server, method: str, path: str, error: Exception) -> str | No
     # An agent's own route says less than the one that it was calling when it failed.
     stage = stage_of(
         server.boundary,
-        path_called(error) or path if server.boundary is FailureBoundary.AGENT else path,
+        called_route(error) or path if server.boundary is FailureBoundary.AGENT else path,
     )
     operation = f"{method} {path}"
-    return fails(
-        Observed(server.boundary, kind_of_route(server.boundary, path, error), stage, operation),
+    return record_raised(
+        GymFailure(server.boundary, kind_of_route(server.boundary, path, error), stage, operation),
         error,
     )
 
 
-def answers(server: Server, scope: MutableMapping[str, Any], status: int) -> None:
+def record_failing_reply(server: GymRequest, scope: MutableMapping[str, Any], status: int) -> None:
     """A reply that says the server failed: because of an inner server's that it hands on, or of what it answers so."""
     hop = current_hop.get()
     if hop is None or hop.log.failure_id is not None:
         return
     error = hop.being_answered() if isinstance(hop, Request) else None
-    if error is None and server.passes_on_a_failure:
-        hop.log.claim(server.passed_on)  # without a report, its body still tells the caller
+    if error is None and server.inner_reply_failed:
+        hop.log.claim(server.inner_failure_id)  # without a report, its body still tells the caller
         return
     if isinstance(error, Exception):
-        leaves(server, scope["method"], scope["path"], error)
+        record_escaping(server, scope["method"], scope["path"], error)
     elif error is None:
         path = route(scope["path"])
         kind, stage = kind_of_route(server.boundary, path, None), stage_of(server.boundary, path)
-        tell(
-            Observed(server.boundary, kind, stage, f"{scope['method']} {path}", http_status=status),
+        record_failure(
+            GymFailure(
+                server.boundary, kind, stage, f"{scope['method']} {path}", http_status=status
+            ),
             own=True,
         )

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from failgraph.instrumentation.hook_target import Target
+from failgraph.instrumentation.hook_target import HookTarget
 
-TARGETS: Final[Mapping[str, tuple[Target, ...]]] = {
+TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     "nemo_gym.core.failure_transport": (
-        Target("", "observe_failure", "gym.records:observe_failure"),
-        Target("", "observe_reply", "gym.records:observe_reply"),
+        HookTarget("", "observe_failure", "gym.own_records:observe_failure"),
+        HookTarget("", "observe_reply", "gym.own_records:observe_reply"),
     ),
     "nemo_gym.server_runtime.request_handling.exception_handling": (
-        Target("ExceptionHandlingMiddleware", "__init__", "starlette:answering"),
+        HookTarget("ExceptionHandlingMiddleware", "__init__", "starlette:observe_answering"),
     ),
 }
 """What is wrapped, by the module that has to be there."""

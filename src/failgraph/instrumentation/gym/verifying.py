@@ -9,8 +9,8 @@ from typing import Any
 from failgraph.diagnostics import guard
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
-from failgraph.instrumentation.gym.observing import Observed, fails, tell
-from failgraph.instrumentation.gym.passing import passing
+from failgraph.instrumentation.gym.observing import GymFailure, record_failure, record_raised
+from failgraph.instrumentation.gym.on_exception import on_exception
 from failgraph.text import safe_str
 
 _OPERATION = "POST /verify"
@@ -21,35 +21,37 @@ def judge_failsafe(
 ) -> Any:
     """`judge_failsafe(verify_fn)`: what it makes a row of is seen inside it."""
     if len(args) != 1 or kwargs or not callable(args[0]):
-        hooks.unfit("nemo_gym.judge.judge_failsafe", "it is not called with one function")
+        hooks.note_unfit("nemo_gym.judge.judge_failsafe", "it is not called with one function")
         return wrapped(*args, **kwargs)
     verify = args[0]
 
     @functools.wraps(verify)
     async def watched(*args: Any, **kwargs: Any) -> Any:
-        with passing("a failing judge", _judged):
+        with on_exception("a failing judge", _record_judge_error):
             answer = await verify(*args, **kwargs)
         with guard("a verification"):
-            _answered(answer)
+            _record_named_failure(answer)
         return answer
 
     return wrapped(watched)
 
 
-def _judged(error: Exception) -> None:
+def _record_judge_error(error: Exception) -> None:
     if any(cls.__name__ == "JudgeError" for cls in type(error).__mro__):
-        fails(_verification("judge_failed"), error)
+        record_raised(_verification("judge_failed"), error)
 
 
-def _verification(kind: str, reason: str | None = None) -> Observed:
-    return Observed(
+def _verification(kind: str, reason: str | None = None) -> GymFailure:
+    return GymFailure(
         FailureBoundary.RESOURCES_SERVER, kind, "verification", _OPERATION, reason=reason
     )
 
 
-def _answered(answer: Any) -> None:
+def _record_named_failure(answer: Any) -> None:
     """A verifier that names a failure itself; where the sample is masked, that is what its reply is."""
     kind = getattr(answer, "failure_kind", None)
     if isinstance(kind, str) and kind:
         reason = safe_str(getattr(answer, "failure_reason", None) or "")
-        tell(_verification(kind, reason), own=getattr(answer, "mask_sample", False) is True)
+        record_failure(
+            _verification(kind, reason), own=getattr(answer, "mask_sample", False) is True
+        )

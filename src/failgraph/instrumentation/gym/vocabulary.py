@@ -62,9 +62,9 @@ _SANDBOX_ERRORS: Mapping[str, str] = MappingProxyType(
 """`SandboxExecResult.error_type`."""
 
 
-_NO_RUN = frozenset({429, 502, 503, 504})
+_GATEWAY_STATUSES = frozenset({429, 502, 503, 504})
 """Statuses of something before a Gym server, which itself answers 500."""
-_PREFIX = re.compile(r"^/ng-rollout/[^/]+(?:/training-token-capture)?(?=/)")
+_ROLLOUT_PREFIX = re.compile(r"^/ng-rollout/[^/]+(?:/training-token-capture)?(?=/)")
 
 
 def boundary_of_server(server: object) -> Boundary | None:
@@ -75,7 +75,7 @@ def boundary_of_server(server: object) -> Boundary | None:
 
 def route(path: str) -> str:
     """A path without the rollout that Gym puts before it."""
-    return _PREFIX.sub("", path, count=1)
+    return _ROLLOUT_PREFIX.sub("", path, count=1)
 
 
 def stage_of(boundary: Boundary, path: str) -> str | None:
@@ -110,22 +110,26 @@ def kind_of_status(status: int) -> str:
 
 def kind_of_run(status: int | None) -> str:
     """Gym's own label of a `/run` that gave no result."""
-    return "agent_request_failed" if status is None or status in _NO_RUN else "agent_run_error"
+    return (
+        "agent_request_failed"
+        if status is None or status in _GATEWAY_STATUSES
+        else "agent_run_error"
+    )
 
 
 def kind_of_sandbox(error_type: str) -> str:
     """The kind of a command that the sandbox could not run."""
-    return _SANDBOX_ERRORS.get(error_type) or _own_name("sandbox error", error_type)
+    return _SANDBOX_ERRORS.get(error_type) or _keep_unknown("sandbox error", error_type)
 
 
 def meaning_of_class(label: str) -> ClassMeaning:
     """What `_ng_failure_class` says."""
     if not is_known_class(label):
-        _own_name("failure class", label)
+        _keep_unknown("failure class", label)
     return class_meaning(label)
 
 
-def _own_name(what: str, name: str) -> str:
+def _keep_unknown(what: str, name: str) -> str:
     count("unmapped")
     shown = ascii(name[:80])
     warn_once(

@@ -6,11 +6,9 @@ Gym's collector has no span for a rollout: under auto-instrumentation each try o
 from __future__ import annotations
 
 import asyncio
-import functools
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from types import TracebackType
 from typing import Any
 
 from opentelemetry import context, trace
@@ -20,10 +18,9 @@ from opentelemetry.trace import Span
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.failure.boundary import FailureBoundary
-from failgraph.instrumentation.gym import error_bodies
-from failgraph.instrumentation.gym.observing import Observed, fails, serving, tell
-from failgraph.instrumentation.gym.rollout_names import by_run, rollout_id_of
-from failgraph.instrumentation.gym.serving import leaves
+from failgraph.instrumentation.gym import quoted_failures
+from failgraph.instrumentation.gym.observing import GymFailure, record_failure, record_raised
+from failgraph.instrumentation.gym.rollout_names import rollout_id_of
 from failgraph.instrumentation.gym.vocabulary import kind_of_run, meaning_of_class
 from failgraph.recording import hops
 from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
@@ -36,7 +33,7 @@ _RUN = "POST /run"
 Wrapped = Callable[..., Any]
 
 
-class Attempt:
+class RolloutAttempt:
     """One attempt at a rollout, as the collector sees it: from its call until its result, or until its task is done.
 
     Current only while Gym works on it: a program that calls `/run` in a task of its own goes on outside.
@@ -73,9 +70,9 @@ class Attempt:
             if self.hop.log.failure_id is None:
                 what = _of_run(kind_of_run(getattr(error, "status", None) or self.status))
                 if isinstance(error, Exception):
-                    self.failed = fails(what, error) is not None
+                    self.failed = record_raised(what, error) is not None
                 elif self.status is not None and self.status >= 400:
-                    tell(
+                    record_failure(
                         what._replace(http_status=self.status, reason="the reply is no result"),
                         own=True,
                     )
@@ -85,13 +82,13 @@ class Attempt:
             self.span.end()
 
 
-_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], Attempt | None] = (
+_attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], RolloutAttempt | None] = (
     weakref.WeakKeyDictionary()
 )
 """By the task that makes it: collection has one a row. None: the task's last one is over."""
 
 
-def _of_task() -> Attempt | None:
+def _of_task() -> RolloutAttempt | None:
     """The attempt that the current task makes."""
     task = asyncio.current_task() if _attempts else None
     return _attempts.get(task) if task is not None else None
@@ -101,11 +98,11 @@ async def request(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
-    attempt: Attempt | None = None
+    attempt: RolloutAttempt | None = None
     with guard("a rollout"):
         if _path_of(*args, **kwargs) == "/run" and not isinstance(current_hop.get(), Request):
             attempt = _begin(kwargs.get("json"))
-        error_bodies.configured(getattr(instance, "global_config_dict", {}))
+        quoted_failures.set_configuration(getattr(instance, "global_config_dict", {}))
     if attempt is None:
         return await wrapped(*args, **kwargs)
     with attempt:
@@ -118,7 +115,7 @@ def _path_of(server_name: Any = None, url_path: Any = None, *_: Any, **__: Any) 
     return url_path
 
 
-def _begin(row: Any) -> Attempt | None:
+def _begin(row: Any) -> RolloutAttempt | None:
     task = asyncio.current_task()
     if task is None or current().enabled is False:
         return None
@@ -126,7 +123,7 @@ def _begin(row: Any) -> Attempt | None:
         _end(task, None)
     else:
         task.add_done_callback(_done)
-    attempt = _attempts[task] = Attempt(rollout_id_of(row))
+    attempt = _attempts[task] = RolloutAttempt(rollout_id_of(row))
     return attempt
 
 
@@ -145,8 +142,8 @@ def _done(task: asyncio.Task[Any]) -> None:
         _end(task, error, unfinished=task.cancelled())
 
 
-def _of_run(kind: str) -> Observed:
-    return Observed(FailureBoundary.COLLECTION, kind, operation=_RUN)
+def _of_run(kind: str) -> GymFailure:
+    return GymFailure(FailureBoundary.COLLECTION, kind, operation=_RUN)
 
 
 def agent_request_failure_row(
@@ -163,7 +160,7 @@ def agent_request_failure_row(
             what = _of_run(safe_str(row["_ng_failure_class"]))
             attempt = _of_task()
             with attempt or nullcontext():
-                fails(what._replace(http_status=row.get("_ng_failure_http_status")), error)
+                record_raised(what._replace(http_status=row.get("_ng_failure_http_status")), error)
             if attempt is not None:
                 attempt.failed = True
     return row
@@ -196,79 +193,20 @@ def _told_by_row(row: Mapping[str, Any]) -> None:
             or ""
         )
         named = kind if isinstance(kind, str) and kind else meaning.kind
-        told = Observed(
+        told = GymFailure(
             meaning.boundary,
             named,
             meaning.stage,
             operation=f"{_RUN} ({label})",
             reason=safe_str(reason),
         )
-        tell(told, own=True)
+        record_failure(told, own=True)
     elif isinstance(failure, Mapping) and "episode_id" in row:
         named = failure.get("failure_kind") or "environment_server_failed"
         reason = safe_str(failure.get("failure_reason") or "")
-        tell(
-            Observed(FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason),
+        record_failure(
+            GymFailure(
+                FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason
+            ),
             own=True,
         )
-
-
-async def run_from_config(
-    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """`RolloutCollectionHelper._run_from_config(config)`, inside `gym.job` where that is traced: a hop."""
-    if not trace.get_current_span().get_span_context().is_valid:
-        return await wrapped(*args, **kwargs)
-    with hops.hop():
-        return await wrapped(*args, **kwargs)
-
-
-def traced_rollout_endpoint(
-    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """`traced_rollout_endpoint(handler, …)`: an agent's `/run`; what runs inside `gym.rollout`, if traced, is a hop."""
-    if not args or not callable(args[0]):
-        return wrapped(*args, **kwargs)
-    handler = args[0]
-
-    @functools.wraps(handler)
-    async def inside(*args: Any, **kwargs: Any) -> Any:
-        with guard("naming a rollout"):
-            by_run((*args, *kwargs.values()))
-        with _Rollout():
-            return await handler(*args, **kwargs)
-
-    return wrapped(inside, *args[1:], **kwargs)
-
-
-class _Rollout:
-    """The time inside `gym.rollout`; an exception passes through it untouched."""
-
-    def __init__(self) -> None:
-        self._hop: hops.hop | None = None
-        self._around: hops.Hop | None = None
-
-    def __enter__(self) -> None:
-        with guard("a rollout"):
-            self._around, span = current_hop.get(), trace.get_current_span()
-            if self._around is not None and span.is_recording() and span is not self._around.span:
-                self._hop = hops.hop()
-                self._hop.__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        if self._hop is None:
-            return
-        inner, server = current_hop.get(), serving.get()
-        with guard("a rollout"):
-            if server is not None and isinstance(error, Exception):
-                leaves(server, "POST", "/run", error)
-        self._hop.__exit__(kind, error, at)
-        if self._around is not None and inner is not None:
-            self._around.log.claim(
-                inner.log.failure_id
-            )  # what the rollout comes to, the request does

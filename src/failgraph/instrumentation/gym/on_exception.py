@@ -8,7 +8,7 @@ from types import TracebackType
 from failgraph.diagnostics import guard
 
 
-class passing:  # noqa: N801 - used as a function is
+class on_exception:  # noqa: N801 - used as a function is
     """Show an exception that leaves the block to `look`; a cancellation is none of it."""
 
     def __init__(self, doing: str, look: Callable[[Exception], object]) -> None:

@@ -20,15 +20,15 @@ from failgraph.recording.recorder import record, recorder
 _TRANSPORT = "nemo_gym.core.failure_transport"
 
 
-def _is_of(value: object, name: str) -> bool:
+def _has_class(value: object, name: str) -> bool:
     return any(cls.__name__ == name for cls in type(value).__mro__)
 
 
 def _is_failure(value: object) -> bool:
-    return isinstance(value, BaseException) or _is_of(value, "FailureEvent")
+    return isinstance(value, BaseException) or _has_class(value, "FailureEvent")
 
 
-def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
     yield from args
     yield from kwargs.values()
 
@@ -38,9 +38,9 @@ def observe_failure(
 ) -> Any:
     """`observe_failure(…)`: a failure that a retry may still recover from."""
     with guard("a failure that Gym observed"):
-        given = [each for each in _given(args, kwargs) if _is_failure(each)]
+        given = [each for each in _arguments(args, kwargs) if _is_failure(each)]
         if not given:
-            hooks.unfit(f"{_TRANSPORT}.observe_failure", "no argument is a failure")
+            hooks.note_unfit(f"{_TRANSPORT}.observe_failure", "no argument is a failure")
         for failure in given:
             if not isinstance(failure, BaseException) or carries_failure(failure):
                 record(failure)
@@ -52,7 +52,7 @@ def observe_reply(
 ) -> Any:
     """`observe_reply(…)`: the report of another server's reply, where no HTTP client of ours has seen it."""
     with guard("a reply that Gym observed"):
-        for each in _given(args, kwargs):
-            if isinstance(each, BaseModel) and _is_of(each, "FailureReport"):
+        for each in _arguments(args, kwargs):
+            if isinstance(each, BaseModel) and _has_class(each, "FailureReport"):
                 recorder().record_reply(FailureReport.model_validate(fields_of(each)), {})
     return wrapped(*args, **kwargs)

@@ -17,11 +17,11 @@ from failgraph.instrumentation.gym.vocabulary import kind_of_route, route, stage
 from failgraph.transport.headers import REPORT
 from failgraph.transport.peers import is_peer
 
-_MAX_BODY = 65_536
+_MAX_BODY_BYTES = 65_536
 """Bytes of a body that are looked at: each level doubles the escapes."""
 
 
-class Level(NamedTuple):
+class QuotedFailure(NamedTuple):
     """One server's failure, as a body tells it."""
 
     boundary: FailureBoundary
@@ -32,7 +32,7 @@ class Level(NamedTuple):
     reason: str
 
 
-def levels_of(error: Any) -> list[Level]:
+def failures_quoted_by(error: Any) -> list[QuotedFailure]:
     """The failures that the body of a failing reply tells of, innermost first; empty where a report, or nobody, did.
 
     Of a host that is no peer nothing is believed: it may have a report of its own in this trace.
@@ -43,36 +43,36 @@ def levels_of(error: Any) -> list[Level]:
     url = urlsplit(str(getattr(error.request_info, "real_url", "")))
     if (error.headers is not None and REPORT in error.headers) or not is_peer(url.hostname or ""):
         return []
-    text = content[:_MAX_BODY].decode("utf-8", "replace")
+    text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
     if not text.startswith('"'):
         return []  # it is not Gym's middleware that answered
     body = parse_error_body(text)
     boundary = _boundary_at(url.hostname, url.port)
-    found: list[Level] = []
+    found: list[QuotedFailure] = []
     path, name = route(url.path), None
     for server in body.servers:
         if server.name != name:  # an agent calls itself
             boundary, name = _block(server.name)[0] or boundary, server.name
             found += (
-                [_level(boundary, path, f"a server that {name} called failed")]
+                [_quoted_failure(boundary, path, f"a server that {name} called failed")]
                 if boundary is not None
                 else []
             )
         boundary, path = None, ""
     if boundary is not None:
-        found.append(_level(boundary, path, body.text))
+        found.append(_quoted_failure(boundary, path, body.text))
     elif found:
         found[-1] = found[-1]._replace(reason=body.text)
     return found[::-1]
 
 
-def _level(boundary: FailureBoundary, path: str, reason: str) -> Level:
+def _quoted_failure(boundary: FailureBoundary, path: str, reason: str) -> QuotedFailure:
     kind = (
         kind_of_route(boundary, path, None)
         if path or boundary is FailureBoundary.AGENT
         else UNHANDLED
     )
-    return Level(
+    return QuotedFailure(
         boundary, kind, stage_of(boundary, path), f"POST {path}" if path else None, 500, reason
     )
 
@@ -80,7 +80,7 @@ def _level(boundary: FailureBoundary, path: str, reason: str) -> Level:
 _configured: Mapping[str, Any] = {}
 
 
-def configured(servers: Any) -> None:
+def set_configuration(servers: Any) -> None:
     """Remember Gym's configuration, by which its servers are known."""
     global _configured
     _configured = servers
