@@ -100,12 +100,13 @@ class Jaeger(NamedTuple):
 
 
 @contextlib.contextmanager
-def jaeger(folder: Path) -> Iterator[Jaeger]:
-    """An empty Jaeger."""
+def jaeger(folder: Path, *configs: Path, **variables: str) -> Iterator[Jaeger]:
+    """Run an empty Jaeger, with more configuration files and the variables that they read."""
     ports = free_ports(4)
     grpc, http, query, query_grpc = (f"127.0.0.1:{port}" for port in ports)
     env = {"OTLP_GRPC": grpc, "OTLP_HTTP": http, "QUERY_HTTP": query, "QUERY_GRPC": query_grpc}
-    with running("jaeger", FOLDER / "jaeger" / "config.yaml", folder=folder, ports=ports, env=env):
+    files = (FOLDER / "jaeger" / "config.yaml", *configs)
+    with running("jaeger", *files, folder=folder, ports=ports, env={**env, **variables}):
         yield Jaeger(grpc, http, f"http://{query}")
 
 
