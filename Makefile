@@ -5,6 +5,7 @@
 # make bench     measure what failgraph costs, as ratios (ARGS=--quick: roughly)
 # make backends  build a real Jaeger, a real Collector and Compose's loader from their Go modules into a cache, for `make test-all`
 # make gym       install NeMo Gym releases into a cache, for `make test-all`
+# make screenshot  take the picture in the README, from Jaeger's page (see tests/support/screenshot.py)
 # make soak      record 10 million failures in one process (1 to 2 hours): memory must stay flat (TRACES of ten failures each)
 # Each makes its virtual environment in VENV. PYTHON chooses another interpreter; INSTALL, EDITABLE, PINS and GROUP say what
 # is installed. PROVIDERS are packages whose tracer providers some tests meet. They are installed into a folder of their own:
@@ -22,7 +23,7 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 CHECK   := @$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("failgraph needs Python 3.10 or newer; name one, as in: make demo PYTHON=python3.12 VENV=.venv-3.12")'
 
-.PHONY: demo test test-all lint bench backends gym soak clean
+.PHONY: demo test test-all lint bench backends gym screenshot soak clean
 
 demo: $(VENV)/.demo
 	$(BIN)/failgraph demo
@@ -46,6 +47,10 @@ backends:
 
 gym:
 	tests/support/gym/build
+
+screenshot: $(VENV)/.dev
+	$(PIP) install --quiet --group screenshot
+	$(BIN)/python tests/support/screenshot.py
 
 soak: $(VENV)/.dev
 	$(BIN)/python tests/bench/soak.py $(TRACES)

@@ -1,24 +1,27 @@
-"""The tables of the README, made of the code that they describe. `python tests/support/doc_tables.py` writes them."""
+"""The tables of the documentation that are made from the code: `python tests/support/doc_tables.py` writes them."""
 
 from __future__ import annotations
 
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 from failgraph import semconv
 from failgraph.cli import exit_codes
 from failgraph.losses import HIDDEN, MEANING
 from failgraph.settings import names as settings
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
 
 
-def documented(module) -> Iterator[tuple[str, object, str]]:
-    """The constants of a module that have a docstring: name, value, docstring."""
-    body = ast.parse(Path(module.__file__).read_text()).body
+def documented(module: ModuleType) -> Iterator[tuple[str, object, str]]:
+    """Yield name, value and docstring of each constant of a module that has a docstring."""
+    body = ast.parse(Path(str(module.__file__)).read_text()).body
     for constant, doc in itertools.pairwise(body):
         if (
             isinstance(constant, ast.AnnAssign)
@@ -30,62 +33,73 @@ def documented(module) -> Iterator[tuple[str, object, str]]:
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
     )
 
 
-def attributes() -> str:
-    names = [(value, doc) for _, value, doc in documented(semconv) if isinstance(value, str)]
+def attribute_table() -> str:
+    """Return every name in `semconv` but the name of the event, the prefix and the suffix."""
+    others = (semconv.PREFIX, semconv.REST, semconv.EVENT_NAME)
     rows = [
-        (f"`{value}`", doc) for value, doc in names if value not in (semconv.PREFIX, semconv.REST)
+        (f"`{value}`", doc)
+        for _, value, doc in documented(semconv)
+        if isinstance(value, str) and value not in others
     ]
-    return table(("name", "meaning"), [row for row in rows if row[0] != f"`{semconv.EVENT_NAME}`"])
+    return table(("name", "meaning"), rows)
 
 
 def settings_table() -> str:
+    """Return every setting."""
     rows = [
-        (name, doc)
+        (f"`{name}`", doc)
         for _, name, doc in documented(settings)
         if isinstance(name, str) and name in settings.NAMES
     ]
-    return table(("variable", "meaning"), [(f"`{name}`", doc) for name, doc in rows])
+    return table(("variable", "meaning"), rows)
 
 
-def losses() -> str:
+def loss_table() -> str:
+    """Return every kind of loss."""
     return table(("loss", "meaning"), [(f"`{kind}`", meaning) for kind, meaning in MEANING.items()])
 
 
-def hidden() -> str:
+def hidden_table() -> str:
+    """Return what Jaeger's own JSON hides."""
     return table(("what", "what becomes of it"), list(HIDDEN.items()))
 
 
 def exit_code_table() -> str:
-    return table(
-        ("code", "meaning"),
-        [(str(code), doc) for _, code, doc in documented(exit_codes) if isinstance(code, int)],
-    )
+    """Return the exit codes."""
+    rows = [(str(code), doc) for _, code, doc in documented(exit_codes) if isinstance(code, int)]
+    return table(("code", "meaning"), rows)
 
 
-TABLES = {
-    "attributes": attributes,
-    "settings": settings_table,
-    "losses": losses,
-    "hidden": hidden,
-    "exit codes": exit_code_table,
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "attributes.md": {"attributes": attribute_table},
+    "settings.md": {"settings": settings_table},
+    "command-line.md": {
+        "exit codes": exit_code_table,
+        "losses": loss_table,
+        "hidden": hidden_table,
+    },
 }
+"""The tables of each page in docs/, by the name of the comments around them."""
 
 
-def with_tables(text: str) -> str:
-    """`text` with each generated table in its place, between `<!-- NAME -->` and `<!-- /NAME -->`."""
-    for name, make in TABLES.items():
+def with_tables(page: str, text: str) -> str:
+    """Return `text` with each table of `page` between `<!-- NAME -->` and `<!-- /NAME -->`."""
+    for name, make in TABLES[page].items():
         pattern = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         place = pattern.search(text)
-        assert place is not None, f"README.md has no place for the table of {name}"
+        assert place is not None, f"docs/{page} has no place for the table of {name}"
         text = f"{text[: place.end(1)]}{make()}\n{text[place.start(2) :]}"
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(with_tables(README.read_text()))
+    for page in TABLES:
+        path = DOCS / page
+        path.write_text(with_tables(page, path.read_text()))
