@@ -18,7 +18,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from failgraph.readers import Trace, read
-from real_backends import FOLDER, Jaeger, built, jaeger
+from real_backends import FOLDER, Jaeger, jaeger
+from real_programs import HOW_TO_GET, find
 
 ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "jaeger.png"
@@ -31,8 +32,8 @@ def main() -> None:
     assets = Path(os.environ.get("JAEGER_UI_ASSETS", ""))
     if not (assets / "index.html").is_file():
         sys.exit("JAEGER_UI_ASSETS must be a folder with a build of Jaeger's web page")
-    if not built("jaeger").exists():
-        sys.exit("Jaeger is not built; run: make backends")
+    if find("jaeger") is None:
+        sys.exit(f"jaeger is missing: {HOW_TO_GET['jaeger']}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         page = FOLDER / "jaeger" / "page.yaml"
