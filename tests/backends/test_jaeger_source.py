@@ -18,7 +18,7 @@ from failgraph.backends import (
 )
 from failgraph.backends.client import Limits
 from failgraph.cli import main
-from failgraph.codec.encode import Span
+from failgraph.codec import CauseSpan
 from failgraph.settings import Settings
 from failgraph.traces.query import Query
 from http_stand_in import Reply, serving
@@ -34,7 +34,9 @@ A, B, C, D, E, F, G = (letter * 32 for letter in "abcdef9")
 
 def chained(event_id: str, cause_id: str, trace_id: str):
     """A failure whose cause is in another trace."""
-    return seen(event(event_id, cause_id=cause_id), 5000, cause=Span(trace_id, "0000000000000001"))
+    return seen(
+        event(event_id, cause_id=cause_id), 5000, cause=CauseSpan(trace_id, "0000000000000001")
+    )
 
 
 LONG_AGO = NOW - 7200 * SECOND

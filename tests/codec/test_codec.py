@@ -14,16 +14,9 @@ from failgraph import (
     FailureReport,
     SandboxFailureDetails,
 )
-from failgraph.codec import (
-    Limits,
-    Seen,
-    Span,
-    decode,
-    decode_event,
-    encode_event,
-    encode_report,
-    report_attributes,
-)
+from failgraph.codec import AttributeLimits, CauseSpan, decode, encode_event, encode_report
+from failgraph.codec.event_decoder import decode_event
+from failgraph.codec.report_encoder import HopSummary, report_attributes
 from failgraph.failure.kinds import fits_pattern
 from failgraph.losses import MEANING
 from record_strategies import events, reports, strings_of
@@ -90,7 +83,7 @@ FULL_KEYS = {
     P + "late": True,
 }
 """The design's table, row by row."""
-PLACE = Span("ab" * 16, "cd" * 8)
+PLACE = CauseSpan("ab" * 16, "cd" * 8)
 
 
 # --- law 1
@@ -119,11 +112,16 @@ def test_a_report_comes_back_as_it_was(report: FailureReport) -> None:
 @example(one(boundary="sandbox", details={"exit_code": 10**2500}), None, False, False, None)
 @example(one(event_id="i" * 128, cause_id="c" * 128, failure_kind="k" * 21), 20, True, True, PLACE)
 def test_an_event_comes_back_within_the_limit_on_values(
-    event: FailureEvent, length: int | None, remote: bool, late: bool, cause: Span | None
+    event: FailureEvent, length: int | None, remote: bool, late: bool, cause: CauseSpan | None
 ) -> None:
     """Also under a value limit no string is over 2,000 bytes or the limit, and event, flags and seq come back."""
     attributes = encode_event(
-        event, seq=3, remote=remote, late=late, cause=cause, limits=Limits(value_length=length)
+        event,
+        seq=3,
+        remote=remote,
+        late=late,
+        cause=cause,
+        limits=AttributeLimits(value_length=length),
     )
     for text in strings_of(attributes):
         assert len(text.encode()) <= 2000
@@ -139,7 +137,7 @@ def test_an_event_comes_back_within_the_limit_on_values(
 def test_a_number_of_5000_digits_comes_back(code: int, length: int | None) -> None:
     """An exit code longer than Python prints comes back, and no string of it is over 2,000 bytes or the limit."""
     event = one(boundary="sandbox", details={"exit_code": code})
-    attributes = encode_event(event, limits=Limits(value_length=length))
+    attributes = encode_event(event, limits=AttributeLimits(value_length=length))
     back = decode_event(attributes)
     same = back.event == event  # a bool: pytest cannot print the number
     assert same
@@ -154,7 +152,7 @@ def test_a_number_of_5000_digits_comes_back(code: int, length: int | None) -> No
 @given(events(), st.none() | st.just(20))
 def test_values_are_what_a_span_event_can_hold(event: FailureEvent, length: int | None) -> None:
     """Every value is a str, a bool, an int of 64 bits or a tuple of str; none is None and no array is empty."""
-    for value in encode_event(event, limits=Limits(value_length=length)).values():
+    for value in encode_event(event, limits=AttributeLimits(value_length=length)).values():
         assert type(value) in (str, bool, int, tuple)
         if type(value) is int:
             assert -(2**63) <= value < 2**63
@@ -191,7 +189,7 @@ def test_only_a_text_over_the_limit_is_continued(
     kind: str, length: int | None, continued: bool
 ) -> None:
     """A text continues in `<key>_rest` when it is over 2,000 bytes, or over the provider's value limit if smaller."""
-    attributes = encode_event(one(failure_kind=kind), limits=Limits(value_length=length))
+    attributes = encode_event(one(failure_kind=kind), limits=AttributeLimits(value_length=length))
     assert (P + "kind_rest" in attributes) is continued
 
 
@@ -258,9 +256,9 @@ def test_text_bytes_counts_every_text_of_the_record_once(length: int | None) -> 
     texts += ["docker", "sb", "ex", "OOMKilled", "OSError", "gone"]
     wanted = sum(len(text.encode()) for text in texts)
     for cause in (None, PLACE):
-        attributes = encode_event(event, cause=cause, limits=Limits(value_length=length))
+        attributes = encode_event(event, cause=cause, limits=AttributeLimits(value_length=length))
         assert attributes[P + "text_bytes"] == wanted
-    assert encode_event(event, limits=Limits(attributes=12))[P + "text_bytes"] == wanted, (
+    assert encode_event(event, limits=AttributeLimits(attributes=12))[P + "text_bytes"] == wanted, (
         "counted before limits"
     )
 
@@ -283,7 +281,7 @@ def test_error_type_is_a_low_cardinality_kind(
     kind: str, length: int | None, error_type: str
 ) -> None:
     """error.type is the kind, or `_OTHER` for one of neither pattern or over the limit; it is never continued."""
-    attributes = encode_event(one(failure_kind=kind), limits=Limits(value_length=length))
+    attributes = encode_event(one(failure_kind=kind), limits=AttributeLimits(value_length=length))
     assert attributes["error.type"] == error_type
     assert "error.type_rest" not in attributes
 
@@ -318,7 +316,7 @@ def test_identity_survives_a_limit_on_attributes(
     event: FailureEvent, most: int, flags: dict[str, Any]
 ) -> None:
     """Within 8 and 4 attributes id, kind, boundary and cause.id stay, and what went is named attribute_missing."""
-    attributes = encode_event(event, seq=7, limits=Limits(attributes=most), **flags)
+    attributes = encode_event(event, seq=7, limits=AttributeLimits(attributes=most), **flags)
     assert len(attributes) <= most
     assert set(attributes) >= IDENTITY
     back = decode_event(attributes)
@@ -337,7 +335,7 @@ def test_identity_survives_both_limits_together(length: int) -> None:
     event = FULL.model_copy(
         update={"event_id": "i" * 128, "cause_id": "c" * 128, "failure_kind": "k" * 128}
     )
-    attributes = encode_event(event, limits=Limits(attributes=8, value_length=length))
+    attributes = encode_event(event, limits=AttributeLimits(attributes=8, value_length=length))
     back = decode_event(attributes).event
     assert len(attributes) <= 8
     assert back is not None
@@ -354,7 +352,7 @@ def test_identity_survives_both_limits_together(length: int) -> None:
 def test_seq_goes_first(event: FailureEvent, most: int) -> None:
     """Where an attribute had to go seq went too: a reader that meets seq knows that all others stand."""
     whole = encode_event(event)
-    kept = encode_event(event, limits=Limits(attributes=most))
+    kept = encode_event(event, limits=AttributeLimits(attributes=most))
     assert next(iter(whole)) == P + "seq"
     assert (P + "seq" in kept) is (len(whole) <= most)
     assert kept.items() <= whole.items()
@@ -377,10 +375,10 @@ def seen(
     failure_id: str | None = None,
     omitted: bool = False,
     total: int | None = None,
-) -> Seen:
+) -> HopSummary:
     """What a hop knows at its end, of its events."""
     events = {event.event_id: event for event in chain}
-    return Seen(events, failure_id, omitted, len(events) if total is None else total)
+    return HopSummary(events, failure_id, omitted, len(events) if total is None else total)
 
 
 ROOT = one(event_id="root", failure_kind="provider_oom_killed", boundary="sandbox")
@@ -420,7 +418,7 @@ def test_a_hop_has_the_attributes_of_the_table() -> None:
         (seen(OTHER, omitted=True), {"report.id", "report.root.span_id"}),
     ],
 )
-def test_what_a_report_does_not_have_has_no_attribute(hop: Seen, absent: set[str]) -> None:
+def test_what_a_report_does_not_have_has_no_attribute(hop: HopSummary, absent: set[str]) -> None:
     """report.id is absent on success, report.omitted where nothing is, report.root.span_id where it is unknown."""
     every = {
         "schema_version",
@@ -439,7 +437,7 @@ def test_what_a_report_does_not_have_has_no_attribute(hop: Seen, absent: set[str
         (seen(OTHER, ROOT), "other"),
     ],
 )
-def test_the_root_cause_is_the_end_of_the_own_chain(hop: Seen, root: str) -> None:
+def test_the_root_cause_is_the_end_of_the_own_chain(hop: HopSummary, root: str) -> None:
     """Root cause is the last event on the own failure's chain, else the earliest event without a cause."""
     attributes = report_attributes(hop)
     assert attributes[P + "report.root.id"] == root
@@ -449,7 +447,7 @@ def test_the_root_cause_is_the_end_of_the_own_chain(hop: Seen, root: str) -> Non
 def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
     """Then the id array and root.span_id are left out, and report.omitted says so."""
     hop = seen(one(event_id="i" * 21), failure_id="i" * 21)
-    attributes = report_attributes(hop, "cd" * 8, Limits(value_length=20))
+    attributes = report_attributes(hop, "cd" * 8, AttributeLimits(value_length=20))
     assert P + "report.ids" not in attributes
     assert P + "report.root.span_id" not in attributes
     assert attributes[P + "report.omitted"] is True
@@ -457,7 +455,9 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
     assert decode([encode_event(event) for event in hop.events.values()], attributes)[
         0
     ] == FailureReport(events=dict(hop.events), failure_id="i" * 21, omitted=True)
-    fits = report_attributes(seen(one(event_id="i" * 20)), "cd" * 8, Limits(value_length=20))
+    fits = report_attributes(
+        seen(one(event_id="i" * 20)), "cd" * 8, AttributeLimits(value_length=20)
+    )
     assert fits[P + "report.ids"] == ("i" * 20,)
     assert P + "report.omitted" not in fits
 
@@ -465,7 +465,7 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
 def test_no_report_attribute_is_longer_than_the_value_limit() -> None:
     """The span id of the root cause is left out too where the limit would cut it."""
     attributes = report_attributes(
-        seen(one(event_id="e"), failure_id="e"), "cd" * 8, Limits(value_length=10)
+        seen(one(event_id="e"), failure_id="e"), "cd" * 8, AttributeLimits(value_length=10)
     )
     assert all(len(text) <= 10 for text in strings_of(attributes))
 
@@ -474,7 +474,7 @@ def test_no_report_attribute_is_longer_than_the_value_limit() -> None:
 def test_report_attributes_take_only_free_places(most: int) -> None:
     """They are as many as there are free places at most, and a report without its ids is not read as a whole one."""
     hop = seen(OTHER, ROOT, EFFECT, failure_id="effect", omitted=True)
-    attributes = report_attributes(hop, "cd" * 8, Limits(attributes=most))
+    attributes = report_attributes(hop, "cd" * 8, AttributeLimits(attributes=most))
     assert len(attributes) <= most
     back, _ = decode([encode_event(event) for event in hop.events.values()], attributes)
     assert back.omitted is (P + "schema_version" in attributes)

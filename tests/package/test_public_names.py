@@ -14,7 +14,7 @@ PUBLIC = {
         sdk_error_details stats validate_failure_event_map
     """,
     "failgraph.codec": """
-        Decoded Limits Seen Span assemble decode decode_event encode_event encode_report report_attributes
+        AttributeLimits Attributes CauseSpan decode encode_event encode_report
     """,
     "failgraph.readers": """
         EventRecord FailureRecord HopRecord Part Reading SpanRecord Trace journal_parts read read_parts spans

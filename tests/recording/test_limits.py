@@ -12,7 +12,8 @@ from opentelemetry.sdk.trace import SpanLimits
 import failgraph
 from builders import failure
 from failgraph import semconv
-from failgraph.codec import decode, decode_event
+from failgraph.codec import decode
+from failgraph.codec.event_decoder import decode_event
 from failgraph.recording import index
 
 TIGHT = {"max_events": 4, "max_attributes": 8, "max_event_attributes": 8, "max_span_attributes": 8}

@@ -1,28 +1,19 @@
-"""How a record looks as attributes, and back: the only place that knows. Pure: no I/O, no clock, no SDK.
+"""Write failure records as span attributes and read them back. The only room that knows how.
 
-`decode(*encode_report(report))[0] == report` for every valid report whose text is valid UTF-8; the losses then name
-at the most the kinds that fit no name pattern.
+Pure: no I/O, no clock, no SDK. `decode(*encode_report(report))[0] == report` for every valid report
+whose text is valid UTF-8; the losses then name at most kinds that fit no name pattern.
 """
 
-from failgraph.codec.decode import Decoded, assemble, decode, decode_event
-from failgraph.codec.encode import (
-    Limits,
-    Seen,
-    Span,
-    encode_event,
-    encode_report,
-    report_attributes,
-)
+from failgraph.codec.attributes import AttributeLimits, Attributes
+from failgraph.codec.event_encoder import CauseSpan, encode_event
+from failgraph.codec.report_decoder import decode
+from failgraph.codec.report_encoder import encode_report
 
 __all__ = [
-    "Decoded",
-    "Limits",
-    "Seen",
-    "Span",
-    "assemble",
+    "AttributeLimits",
+    "Attributes",
+    "CauseSpan",
     "decode",
-    "decode_event",
     "encode_event",
     "encode_report",
-    "report_attributes",
 ]

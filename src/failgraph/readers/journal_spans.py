@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from failgraph import semconv
-from failgraph.codec import encode_event
-from failgraph.codec.attributes import Attributes
+from failgraph.codec import Attributes, encode_event
 from failgraph.journal.lines import JournalLine, is_removed_note, parse_line
 from failgraph.losses import Loss
 from failgraph.readers.json_parts import At, count, fingerprint

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from failgraph import semconv
-from failgraph.codec import Seen, encode_event, report_attributes
-from failgraph.codec.attributes import Attributes
+from failgraph.codec import Attributes, encode_event
+from failgraph.codec.report_encoder import HopSummary, report_attributes
 from failgraph.failure.kinds import OTHER
 from failgraph.losses import Loss
 from failgraph.readers.json_parts import At
@@ -69,8 +69,8 @@ def attributes_of(attempt: Attempt) -> Attributes:
     rollout: Attributes = (
         {} if attempt.rollout_id is None else {semconv.ROLLOUT_ID: attempt.rollout_id}
     )
-    seen = Seen(attempt.events, attempt.failure_id, attempt.omitted, len(attempt.events))
-    return {semconv.ROW: True, **rollout, **report_attributes(seen, attempt.span_id)}
+    hop = HopSummary(attempt.events, attempt.failure_id, attempt.omitted, len(attempt.events))
+    return {semconv.ROW: True, **rollout, **report_attributes(hop, attempt.span_id)}
 
 
 def events_of(attempt: Attempt) -> Iterator[Attributes]:

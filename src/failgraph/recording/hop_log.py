@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple
 
-from failgraph.codec import Seen
+from failgraph.codec.report_encoder import HopSummary as Seen
 from failgraph.diagnostics import count
 from failgraph.exceptions.reports import closed
 from failgraph.failure import cause_graph

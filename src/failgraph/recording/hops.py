@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opentelemetry import trace
 from opentelemetry.trace import Span, Status, StatusCode
 
-from failgraph.codec import report_attributes
+from failgraph.codec.report_encoder import report_attributes
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import is_cancellation, recorded_id

@@ -15,7 +15,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, TracerProvider
 
-from failgraph.codec import Limits
+from failgraph.codec import AttributeLimits as Limits
 from failgraph.codec.attributes import Attributes, text_attributes
 from failgraph.semconv import CAUSE_ID, EVENT_NAME, FAILURE_SPAN, ROLLOUT_ID
 

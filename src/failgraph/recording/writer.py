@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext
 
-from failgraph.codec import Span as Place, encode_event
+from failgraph.codec import CauseSpan as Place, encode_event
 from failgraph.context import Birth
 from failgraph.diagnostics import guard
 from failgraph.journal.files import Journal, WriteResult

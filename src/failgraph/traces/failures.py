@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from failgraph.codec import Decoded, decode_event
-from failgraph.codec.decode import better
+from failgraph.codec.event_decoder import DecodedEvent, decode_event, is_better_copy
 from failgraph.failure.records import FailureEvent
 from failgraph.losses import Loss
 from failgraph.traces.spans import SpanRecord
@@ -25,7 +24,7 @@ class FailureRecord:
     stands_on: SpanRecord
     """The span that it was observed on: of a failure span its parent, where the source holds that."""
     time_unix_nano: int
-    decoded: Decoded
+    decoded: DecodedEvent
 
     @property
     def placement(self) -> str:
@@ -48,7 +47,7 @@ def failures_of(spans: dict[str, SpanRecord], losses: list[Loss]) -> dict[str, F
     Of several observers' it is the one on the span that started first; a journal's stands where there is no other, and
     mends what of another is damaged. The spans are lightened.
     """
-    events: dict[str, list[tuple[int, Decoded]]] = {}
+    events: dict[str, list[tuple[int, DecodedEvent]]] = {}
     for key, span in spans.items():
         events[key] = [
             (event.time_unix_nano, decode_event(event.attributes)) for event in span.events
@@ -77,7 +76,7 @@ def failures_of(spans: dict[str, SpanRecord], losses: list[Loss]) -> dict[str, F
                 losses.append(
                     Loss("duplicate", f"{decoded.event_id} on {span.name} {span.span_id}")
                 )
-            if rival is None or better(decoded, rival.decoded):
+            if rival is None or is_better_copy(decoded, rival.decoded):
                 chosen[decoded.event_id] = FailureRecord(
                     decoded.event,
                     span,
@@ -99,7 +98,7 @@ def failures_of(spans: dict[str, SpanRecord], losses: list[Loss]) -> dict[str, F
     return chosen
 
 
-def _mended(failure: FailureRecord, decoded: Decoded) -> FailureRecord:
+def _mended(failure: FailureRecord, decoded: DecodedEvent) -> FailureRecord:
     """A failure with the record that a journal has of it, where its own is damaged."""
     damaged = any(loss.kind != "unknown_kind" for loss in failure.decoded.losses)
     if not damaged or decoded.remote or decoded.event is None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from failgraph import semconv
-from failgraph.codec import assemble
 from failgraph.codec.attributes import read_text
-from failgraph.codec.decode import better, report_ids_of
+from failgraph.codec.event_decoder import is_better_copy
+from failgraph.codec.report_decoder import build_report, read_report_ids
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureReport
 from failgraph.losses import Loss, Losses
@@ -71,7 +71,7 @@ def traces_of(
     everywhere: dict[str, FailureRecord] = {}
     for failures in found.values():
         for key, failure in failures.items():
-            if key not in everywhere or better(failure.decoded, everywhere[key].decoded):
+            if key not in everywhere or is_better_copy(failure.decoded, everywhere[key].decoded):
                 everywhere[key] = failure
     traces = [
         _trace(trace_id, by_id, found[trace_id], everywhere, losses[trace_id])
@@ -112,21 +112,21 @@ def _trace(
 ) -> Trace:
     hops = hops_of(spans)
     written = dict.fromkeys(
-        key for hop in hops.all.values() for key in report_ids_of(hop.span.attributes)
+        key for hop in hops.all.values() for key in read_report_ids(hop.span.attributes)
     )
     # Of a peer's copy here and the original in another trace it is the original; else what this trace holds.
     named = {key: everywhere[key] for key in (*written, *own) if key in everywhere}
     named.update(
         (key, failure)
         for key, failure in own.items()
-        if not better(everywhere[key].decoded, failure.decoded)
+        if not is_better_copy(everywhere[key].decoded, failure.decoded)
     )
     failures = dict(sorted(with_causes(named, everywhere).items(), key=by_time))
     losses.extend(loss for failure in failures.values() for loss in failure.decoded.losses)
     root = _root(spans)
     failure_id = read_text(root.attributes, semconv.REPORT_ID) if root is not None else None
     events = {key: failure.event for key, failure in failures.items()}
-    report, found = assemble(
+    report, found = build_report(
         events, failure_id, written, omitted=any(loss.kind in _OMITTING for loss in losses)
     )
     losses.extend(found)
@@ -162,7 +162,7 @@ def _ended_rollouts(spans: Mapping[str, SpanRecord]) -> Iterator[str]:
     for span in spans.values():
         if span.name == semconv.ROLLOUT_SPAN:
             if span.attributes.get(semconv.REPORT_UNFINISHED) is True:
-                yield from report_ids_of(span.attributes)
+                yield from read_report_ids(span.attributes)
             own = read_text(span.attributes, semconv.REPORT_ID)
             if own is not None:
                 yield own
@@ -189,7 +189,7 @@ def _recovered(
     if failure_id is not None and (not chain or failures[chain[-1]].event.cause_id is not None):
         return None  # the own failure, or the end of its chain, is lost
     fatal = {failure_id for end in ended for failure_id in cause_graph.chain(causes, end)}
-    return frozenset(report_ids_of(root.attributes)) & failures.keys() - {*chain, *fatal}
+    return frozenset(read_report_ids(root.attributes)) & failures.keys() - {*chain, *fatal}
 
 
 def _rollouts(root: SpanRecord | None, spans: Mapping[str, SpanRecord]) -> tuple[str, ...]:

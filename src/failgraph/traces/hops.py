@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from failgraph import semconv
-from failgraph.codec import assemble
 from failgraph.codec.attributes import read_text
-from failgraph.codec.decode import report_ids_of, says_omitted
+from failgraph.codec.report_decoder import build_report, is_report_omitted, read_report_ids
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.losses import Loss
@@ -104,13 +103,13 @@ def report_of(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureRe
     """What the hop wrote down, of the failures that the source holds; a cause outside it is cleared."""
     if semconv.REPORT_SCHEMA_VERSION not in span.attributes:
         return None
-    ids = report_ids_of(span.attributes)
+    ids = read_report_ids(span.attributes)
     own_id = read_text(span.attributes, semconv.REPORT_ID)
-    return assemble(
+    return build_report(
         {key: events[key] for key in ids if key in events},
         own_id,
         ids,
-        says_omitted(span.attributes),
+        is_report_omitted(span.attributes),
     )[0]
 
 
@@ -123,7 +122,7 @@ def place(failures: Mapping[str, FailureRecord], hops: Hops, losses: list[Loss])
             own_hop.failures.append(key)
         cut = False
         for hop in itertools.islice(_hops_above(own_hop), None if left > 0 else _INNERMOST):
-            cut = cut or says_omitted(hop.span.attributes)
+            cut = cut or is_report_omitted(hop.span.attributes)
             if hop.report is None or key not in hop.report.events:
                 left -= 1
                 hop.unreported[key] = (
