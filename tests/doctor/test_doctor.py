@@ -14,9 +14,9 @@ import sysconfig
 import pytest
 
 from failgraph import FailureReport
-from failgraph.doctor import checks
-from failgraph.doctor.difference import of_reports
-from failgraph.doctor.sample_graph import marked
+from failgraph.doctor import TraceSource, run_checks
+from failgraph.doctor.difference import report_differences
+from failgraph.doctor.sample_graph import record_sample_graph
 from failgraph.errors import SourceError
 from failgraph.otlp import endpoint_from_env
 from failgraph.readers import Reading, read_parts
@@ -71,14 +71,14 @@ def found(all_checks, part, state):
 def test_what_comes_back_whole_is_no_problem(environ):
     """With a backend that gives what was sent nothing is lost, in this process or on the way."""
     with Receiver() as receiver:
-        seen = list(checks(environ(**sends_to(receiver)), "it", arrived(receiver)))
+        seen = list(run_checks(environ(**sends_to(receiver)), TraceSource("it", arrived(receiver))))
     assert [check for check in seen if check.state == "problem"] == []
     assert found(seen, "round trip", "ok")[-1] == "nothing was lost between the exporter and it"
 
 
 def test_the_marked_graph_has_every_field():
     """Of an event, of both details and of a foreign error no field is absent in all of the graph."""
-    report = marked().report
+    report = record_sample_graph().report
     dumped = [event.model_dump(mode="json") for event in report.events.values()]
     assert {key for event in dumped for key in event} == set(
         type(next(iter(report.events.values()))).model_fields
@@ -96,7 +96,7 @@ def test_the_marked_graph_has_every_field():
 
 FIELDS = [
     (key, name, path)
-    for key, event in enumerate(marked().report.events.values())
+    for key, event in enumerate(record_sample_graph().report.events.values())
     for name, value in event.model_dump(mode="json").items()
     if name not in ("event_id", "boundary", "cause_id")
     for path in (value if isinstance(value, dict) else [None])
@@ -106,7 +106,7 @@ FIELDS = [
 @pytest.mark.parametrize(("number", "name", "path"), FIELDS)
 def test_each_field_that_differs_is_named_alone(number, name, path):
     """A field that is another one, or absent, gives one line with its name and its failure."""
-    here = marked().report
+    here = record_sample_graph().report
     documents = here.model_dump(mode="json")
     event = list(documents["events"].values())[number]
     holder, key = (event, name) if path is None else (event[name], path)
@@ -118,7 +118,7 @@ def test_each_field_that_differs_is_named_alone(number, name, path):
     )
     if key == "http_status":
         holder[key] = 500
-    (line,) = of_reports(here, FailureReport.model_validate(documents))
+    (line,) = report_differences(here, FailureReport.model_validate(documents))
     assert line.startswith(f"{name if path is None else f'{name}.{path}'} of {event['boundary']} ")
 
 
@@ -137,8 +137,8 @@ def test_texts_that_a_backend_cut_are_named_with_their_sizes(environ):
         return reading
 
     with Receiver() as receiver, pytest.MonkeyPatch.context() as patched:
-        patched.setattr("failgraph.doctor.round_trip.ASK_S", 0)
-        seen = list(checks(environ(**sends_to(receiver)), "it", cut))
+        patched.setattr("failgraph.doctor.round_trip.READ_BACK_S", 0)
+        seen = list(run_checks(environ(**sends_to(receiver)), TraceSource("it", cut)))
     (said,) = found(seen, "round trip", "problem")
     assert said.startswith(
         "lost between the exporter and it: failure_reason of model provider_unavailable: "
@@ -150,7 +150,7 @@ def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
     """What the SDK's own limits drop is lost in this process, and not counted again on the way to the backend."""
     with Receiver() as receiver:
         limited = environ(**sends_to(receiver, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT="6"))
-        seen = list(checks(limited, "it", arrived(receiver)))
+        seen = list(run_checks(limited, TraceSource("it", arrived(receiver))))
     problems = found(seen, "round trip", "problem")
     assert problems
     assert all(
@@ -165,7 +165,7 @@ def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
 
 def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
     """Where the trace does not arrive, or the backend cannot be asked, that is the problem."""
-    monkeypatch.setattr("failgraph.doctor.round_trip.ASK_S", 0)
+    monkeypatch.setattr("failgraph.doctor.round_trip.READ_BACK_S", 0)
 
     def down(_):
         raise SourceError("it is down")
@@ -173,16 +173,20 @@ def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
     with Receiver() as receiver:
         here = environ(**sends_to(receiver))
         nothing = found(
-            checks(here, "it", lambda _: Reading([], {}, {}, ())), "round trip", "problem"
+            run_checks(here, TraceSource("it", lambda _: Reading([], {}, {}, ()))),
+            "round trip",
+            "problem",
         )
         assert nothing[0].startswith("it did not have the trace within ")
-        assert found(checks(here, "it", down), "round trip", "problem") == ["it is down"]
+        assert found(run_checks(here, TraceSource("it", down)), "round trip", "problem") == [
+            "it is down"
+        ]
 
 
 def test_an_exporter_that_is_refused_is_said_in_its_words(environ):
     """A collector that answers 400: the exporter's own line, on stdout as a check and nowhere else."""
     with Receiver(status=400) as receiver:
-        (said,) = found(checks(environ(**sends_to(receiver)), None, None), "round trip", "problem")
+        (said,) = found(run_checks(environ(**sends_to(receiver))), "round trip", "problem")
     assert said.startswith("the exporter to 127.0.0.1:")
     assert "400" in said
 
@@ -190,7 +194,7 @@ def test_an_exporter_that_is_refused_is_said_in_its_words(environ):
 def test_nothing_is_sent_where_nobody_listens(environ):
     """A closed port is a problem of the endpoint; no exporter is made to wait for it."""
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
-    seen = list(checks(here, None, None))
+    seen = list(run_checks(here))
     assert found(seen, "endpoint", "problem")[0].startswith(
         "127.0.0.1:1 by grpc (from OTEL_EXPORTER_OTLP_ENDPOINT)"
     )
@@ -205,10 +209,10 @@ def test_a_protocol_that_the_command_would_not_take_is_said(environ, monkeypatch
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
     assert any(
         "sends gRPC where no protocol is named" in text
-        for text in found(checks(here, None, None), "endpoint", "problem")
+        for text in found(run_checks(here), "endpoint", "problem")
     )
     named = found(
-        checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}, None, None),
+        run_checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}),
         "endpoint",
         "problem",
     )
@@ -218,7 +222,7 @@ def test_a_protocol_that_the_command_would_not_take_is_said(environ, monkeypatch
 def test_switched_off_is_a_problem(environ):
     """With FAILGRAPH_ENABLED=false nothing would be attached, nothing is recorded, and both are said."""
     with Receiver() as receiver:
-        seen = list(checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false")), None, None))
+        seen = list(run_checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false"))))
     assert found(seen, "attachment", "problem") == [
         "FAILGRAPH_ENABLED=false: nothing is attached and nothing recorded"
     ]
@@ -231,37 +235,34 @@ def test_switched_off_is_a_problem(environ):
 def test_left_out_by_name_it_is_not_attached(environ, names):
     """What opentelemetry-instrument leaves out is not attached by it; FAILGRAPH_ENABLED=true does not mind."""
     here = environ(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=names)
-    (said,) = found(checks(here, None, None), "attachment", "problem")
+    (said,) = found(run_checks(here), "attachment", "problem")
     assert "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS leaves failgraph out" in said
-    assert (
-        found(checks({**here, "FAILGRAPH_ENABLED": "true"}, None, None), "attachment", "problem")
-        == []
-    )
+    assert found(run_checks({**here, "FAILGRAPH_ENABLED": "true"}), "attachment", "problem") == []
 
 
 def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
     """Most virtual environments do not look into the user's own site-packages."""
-    from failgraph.doctor.attachment import _start_up_file
+    from failgraph.doctor.attachment import _check_start_up_file
 
     (tmp_path / "failgraph.pth").touch()
     monkeypatch.setattr(sysconfig, "get_path", lambda _: "/none")
     monkeypatch.setattr(site, "getsitepackages", list)
     monkeypatch.setattr(site, "getusersitepackages", lambda: str(tmp_path))
     monkeypatch.setattr(site, "ENABLE_USER_SITE", True)
-    assert _start_up_file().state == "ok"
+    assert _check_start_up_file().state == "ok"
     monkeypatch.setattr(site, "ENABLE_USER_SITE", False)
-    assert _start_up_file().state == "problem"
+    assert _check_start_up_file().state == "problem"
 
 
 def test_every_setting_is_there_with_its_source_and_no_secret(environ):
     """Each setting with its value and where that came from; of a secret only that there is one."""
     here = environ(FAILGRAPH_LINKS="all", **SECRETS)
-    texts = found(checks(here, None, None), "settings", "ok")
+    texts = found(run_checks(here), "settings", "ok")
     assert [text.split("=")[0] for text in texts] == list(NAMES)
     assert "FAILGRAPH_LINKS=all (from the environment)" in texts
     assert "FAILGRAPH_REASON=on (default)" in texts
     assert {f"{name}=set, not shown (from the environment)" for name in SECRETS} <= set(texts)
-    assert "sesame" not in repr(list(checks(here, None, None)))
+    assert "sesame" not in repr(list(run_checks(here)))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +285,7 @@ def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
     """What makes failures vanish, or cannot be used, is a problem or a note that begins with its variable."""
     assert any(
         text.startswith(name)
-        for text in found(checks(environ(**{name: value}), None, None), "settings", state)
+        for text in found(run_checks(environ(**{name: value})), "settings", state)
     )
 
 
@@ -303,9 +304,7 @@ def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
 def test_a_sampler_is_said_where_it_leaves_traces_out(environ, sampler, argument, states):
     """One that keeps every trace is no note, one that keeps none a problem, however it is written."""
     here = environ(OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=argument)
-    said = [
-        check for check in checks(here, None, None) if check.text.startswith("OTEL_TRACES_SAMPLER=")
-    ]
+    said = [check for check in run_checks(here) if check.text.startswith("OTEL_TRACES_SAMPLER=")]
     assert {check.state for check in said} == states
 
 
@@ -313,7 +312,7 @@ def test_what_a_configuration_file_says_is_not_taken_for_looked_at(environ, tmp_
     """With one the note says that its sampler, limits and exporters are not those that were looked at."""
     (tmp_path / "otel.yaml").touch()
     (said,) = found(
-        checks(environ(OTEL_CONFIG_FILE=str(tmp_path / "otel.yaml")), None, None),
+        run_checks(environ(OTEL_CONFIG_FILE=str(tmp_path / "otel.yaml"))),
         "settings",
         "note",
     )
@@ -323,7 +322,7 @@ def test_what_a_configuration_file_says_is_not_taken_for_looked_at(environ, tmp_
 @pytest.mark.parametrize("host", ["a..b", "a" * 64, "xn--zz"])
 def test_a_name_that_no_machine_can_have_takes_no_connection(environ, host):
     """It is said as a closed port is; what Python raises for such a name is no OSError."""
-    seen = list(checks(environ(OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{host}:4317"), None, None))
+    seen = list(run_checks(environ(OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{host}:4317")))
     assert "takes no connection" in found(seen, "endpoint", "problem")[0]
 
 
@@ -346,19 +345,19 @@ def test_the_port_is_the_one_that_the_exporter_takes(endpoint, protocol, address
 
 def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
     """A Collector writes a moment after it has answered: until then its file has no trace, which is no problem yet."""
-    from failgraph.cli.doctor import _ask
+    from failgraph.cli.doctor import _trace_source
 
     file = tmp_path / "traces.bin"
     file.touch()
     with Receiver() as receiver:
 
         def later(trace_id):
-            reading = ask(trace_id)
+            reading = source.read(trace_id)
             file.write_bytes(receiver.text())
             return reading
 
-        name, ask = _ask(str(file))
-        seen = list(checks(environ(**sends_to(receiver)), name, later))
+        source = _trace_source(str(file))
+        seen = list(run_checks(environ(**sends_to(receiver)), source._replace(read=later)))
     assert found(seen, "round trip", "problem") == []
     assert (
         found(seen, "round trip", "ok")[-1] == f"nothing was lost between the exporter and {file}"
@@ -367,17 +366,20 @@ def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
 
 def test_what_the_backend_is_called_holds_no_more_than_its_address():
     """Neither a query, which may be a token, nor what moves a terminal's cursor is in any check."""
-    from failgraph.cli.doctor import _ask
+    from failgraph.cli.doctor import _trace_source
 
-    assert _ask("http://127.0.0.1:1/jaeger?token=sesame#sesame")[0] == "http://127.0.0.1:1/jaeger"
-    assert _ask("./\x1b[31mfile")[0] == "./\\x1b[31mfile"
+    assert (
+        _trace_source("http://127.0.0.1:1/jaeger?token=sesame#sesame").name
+        == "http://127.0.0.1:1/jaeger"
+    )
+    assert _trace_source("./\x1b[31mfile").name == "./\\x1b[31mfile"
 
 
 def test_a_limit_that_is_no_number_is_said(environ):
     """The SDK then makes no provider, here as in the program: its words are the problem."""
     with Receiver() as receiver:
         here = environ(**sends_to(receiver, OTEL_SPAN_EVENT_COUNT_LIMIT="many"))
-        (said,) = found(checks(here, None, None), "round trip", "problem")
+        (said,) = found(run_checks(here), "round trip", "problem")
     assert said.startswith("OpenTelemetry's SDK does not start: ")
 
 
@@ -385,7 +387,7 @@ def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):
     """OpenTelemetry logs such a header as it is; while doctor sends, nothing of that is printed."""
     with Receiver() as receiver:
         here = environ(**sends_to(receiver, OTEL_EXPORTER_OTLP_HEADERS="authorization:sesame"))
-        seen = list(checks(here, None, None))
+        seen = list(run_checks(here))
     assert found(seen, "settings", "problem")[0].startswith(
         "OTEL_EXPORTER_OTLP_HEADERS: header 1 must be of the form"
     )
@@ -397,7 +399,7 @@ def test_what_is_installed_is_attached_to_and_nothing_stays_attached(environ):
     from opentelemetry.sdk.trace import TracerProvider
 
     before = TracerProvider.__init__
-    texts = found(checks(environ(), None, None), "attachment", "ok")
+    texts = found(run_checks(environ()), "attachment", "ok")
     assert any(text.startswith("opentelemetry-sdk ") for text in texts)
     assert TracerProvider.__init__ is before
 
@@ -456,7 +458,7 @@ def test_the_journal(environ, tmp_path, journal, state, says):
     for name, data in (("a.jsonl", "12345"), ("b.jsonl", "1234567"), ("c.txt", "no journal")):
         (tmp_path / "there" / name).write_text(data)
     env = environ(FAILGRAPH_JOURNAL=journal.format(tmp=tmp_path))
-    (check,) = (each for each in checks(env, None, None) if each.part == "journal")
+    (check,) = (each for each in run_checks(env) if each.part == "journal")
     assert check.state == state
     assert says.format(tmp=tmp_path) in check.text
 
@@ -466,7 +468,7 @@ def test_a_journal_that_cannot_be_written(environ, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     (check,) = (
         each
-        for each in checks(environ(FAILGRAPH_JOURNAL=str(tmp_path)), None, None)
+        for each in run_checks(environ(FAILGRAPH_JOURNAL=str(tmp_path)))
         if each.part == "journal"
     )
     assert (check.state, "cannot be written" in check.text) == ("problem", True)
@@ -479,9 +481,7 @@ def test_a_disk_with_less_room_than_the_journal_may_take_is_worth_knowing(enviro
     if room.f_bavail * room.f_frsize > 1 << 40:
         pytest.skip("this disk has more room than a journal can take")
     notes = [
-        each.text
-        for each in checks(env, None, None)
-        if (each.part, each.state) == ("journal", "note")
+        each.text for each in run_checks(env) if (each.part, each.state) == ("journal", "note")
     ]
     assert len(notes) == 1
     assert "less than the 1024 GiB of FAILGRAPH_JOURNAL_MAX_BYTES" in notes[0]

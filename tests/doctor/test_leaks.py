@@ -20,10 +20,10 @@ import opentelemetry.sdk.environment_variables
 import pytest
 
 from failgraph.cli import main
-from failgraph.doctor.configuration import configured
-from failgraph.doctor.difference import of_traces
-from failgraph.doctor.endpoint import endpoint
-from failgraph.doctor.sample_graph import marked
+from failgraph.doctor.configuration import check_settings
+from failgraph.doctor.difference import trace_differences
+from failgraph.doctor.endpoint import check_endpoint
+from failgraph.doctor.sample_graph import record_sample_graph
 from failgraph.errors import ConfigError
 from failgraph.otlp import ENDPOINTS, HEADERS, PROTOCOLS, endpoint_from_env, exporter_message
 from failgraph.settings import from_env
@@ -80,7 +80,7 @@ def test_no_variable_is_shown_with_a_secret():
     """Each text of the corpus in each variable: settings, problems, and what of OpenTelemetry's loses failures."""
     for case in SECRETS:
         environ = dict.fromkeys((*NAMES, *VARIABLES), case.text)
-        texts = [check.text for check in configured(environ)]
+        texts = [check.text for check in check_settings(environ)]
         assert len(texts) > len(NAMES)
         # What every process logs is one of these; a pattern that does not compile is a problem of its own.
         texts += from_env(environ).problems
@@ -95,7 +95,8 @@ def endpoint_of(environ: Mapping[str, str]) -> list[str]:
     """What is said of where traces go."""
     try:
         return [
-            check.text for check in endpoint(endpoint_from_env(environ), environ, listening=False)
+            check.text
+            for check in check_endpoint(endpoint_from_env(environ), environ, listening=False)
         ]
     except ConfigError as error:
         return error.problems
@@ -103,7 +104,7 @@ def endpoint_of(environ: Mapping[str, str]) -> list[str]:
 
 def test_no_difference_is_shown_with_a_secret():
     """Each text of the corpus in each text of what came back."""
-    here = marked().trace
+    here = record_sample_graph().trace
     assert here is not None
     for case in SECRETS:
         events = {}
@@ -126,7 +127,10 @@ def test_no_difference_is_shown_with_a_secret():
         report = here.report.model_copy(update={"events": events, "failure_id": case.text})
         there = replace(here, report=report, hops=())
         named = [replace(hop, span=replace(hop.span, name=case.text)) for hop in here.hops]
-        found = [*of_traces(here, there), *of_traces(replace(here, hops=tuple(named)), there)]
+        found = [
+            *trace_differences(here, there),
+            *trace_differences(replace(here, hops=tuple(named)), there),
+        ]
         assert len(found) > 20
         assert leaked(found, [case]) == [], case.label
 

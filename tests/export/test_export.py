@@ -20,7 +20,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
 
 from failgraph.cli import main
-from failgraph.export.exporting import run
+from failgraph.export.exporting import import_files
 from failgraph.readers import read, spans
 from failgraph.view import show_row
 from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, at, lines, scored
@@ -455,11 +455,11 @@ def test_memory_is_bounded_and_time_is_linear(tmp_path: Path, out: Path) -> None
         path = many(tmp_path / f"{count}.jsonl", count)
         tracemalloc.start()
         start = time.process_time()
-        account = run([str(path)], str(out.with_name(f"{count}-traces.jsonl")))
+        result = import_files([str(path)], str(out.with_name(f"{count}-traces.jsonl")))
         times.append(time.process_time() - start)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (account.rows, account.imported, account.not_a_failure) == (
+        assert (result.rows, result.imported, result.not_a_failure) == (
             count,
             count // 8,
             count - count // 8,
@@ -472,7 +472,9 @@ def test_progress_counts_the_bytes_of_all_files(file, out) -> None:
     """From nothing to all of them, never backwards."""
     paths = [file(*(case.row for case in FAILING), name=f"{number}.jsonl") for number in range(3)]
     told: list[tuple[int, int]] = []
-    run([str(path) for path in paths], str(out), {}, lambda done, size: told.append((done, size)))
+    import_files(
+        [str(path) for path in paths], str(out), {}, lambda done, size: told.append((done, size))
+    )
     assert {size for _, size in told} == {sum(path.stat().st_size for path in paths)}
     assert told == sorted(told)
     assert told[-1][0] == told[-1][1]

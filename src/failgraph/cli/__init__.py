@@ -7,57 +7,59 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 
 from failgraph.cli.exit_codes import DONE, NO_SOURCE, WRONG_USE
-from failgraph.cli.messages import drop_stdout, harmless, say, without_secrets
-from failgraph.cli.parser import parser
+from failgraph.cli.messages import discard_stdout, print_message, print_redacted
+from failgraph.cli.parser import build_parser
 from failgraph.errors import ConfigError, SourceError
-
-TYPE_CHECKING = False  # as `typing` has it, which is slow to load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _MAX_DIGITS = 20_000
 """Digits of an exit code that is still printed; the codec reads no longer one."""
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        try:  # noqa: SIM105 - contextlib takes a millisecond to load
+        # A stream that a test or a host program put there may not be reconfigurable.
+        with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        except (AttributeError, ValueError):  # noqa: PERF203
-            pass
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(_MAX_DIGITS)
     try:
-        argv = sys.argv[1:] if argv is None else argv
-        arguments = parser(argv).parse_args(argv)
-        if not getattr(arguments, "checks_settings", False):
-            _check_settings()
-        code = _function(arguments.command)(arguments)
-        sys.stdout.flush()
-        return code
+        return _run(sys.argv[1:] if argv is None else argv)
     except ConfigError as error:
         for problem in error.problems:
-            say(harmless(problem))
+            # Not redacted: the settings of the redaction may be what is wrong.
+            print_message(problem)
         return WRONG_USE
     except SourceError as error:
-        say(without_secrets(str(error)))
+        print_redacted(str(error))
         return NO_SOURCE
     except MemoryError:
-        say("this is more than fits into memory; ask for less of it")
+        print_message("this is more than fits into memory; ask for less of it")
         return NO_SOURCE
     except BrokenPipeError:
-        drop_stdout()  # whoever reads the pipe has seen enough
+        discard_stdout()  # whoever reads the pipe has seen enough
         return DONE
     except OSError as error:
-        drop_stdout()
-        say(f"the output cannot be written: {error.strerror}")
+        discard_stdout()
+        print_message(f"the output cannot be written: {error.strerror}")
         return NO_SOURCE
     except KeyboardInterrupt:
-        return 130
+        return _INTERRUPTED
+
+
+def _run(argv: Sequence[str]) -> int:
+    arguments = build_parser().parse_args(argv)
+    if arguments.checks_settings:
+        _check_settings()
+    exit_code = _function(arguments.function)(arguments)
+    sys.stdout.flush()
+    return exit_code
 
 
 def _check_settings() -> None:
@@ -72,10 +74,8 @@ def _check_settings() -> None:
             raise ConfigError([problem])
 
 
-def _function(command: str) -> Callable[..., int]:
-    """What does a command, given as `module:function` of this package."""
-    from importlib import import_module
-
-    module, _, name = command.partition(":")
-    function: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), name)
-    return function
+def _function(name: str) -> Callable[..., int]:
+    """Load the function of a command, given as `module:function` of this package."""
+    module, _, function = name.partition(":")
+    loaded: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), function)
+    return loaded

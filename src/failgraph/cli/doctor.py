@@ -7,13 +7,13 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from failgraph.backends import address_of, read_backend
 from failgraph.cli.exit_codes import DONE, FINDING
 from failgraph.cli.output import print_lines
-from failgraph.cli.source import called
+from failgraph.cli.source import source_name
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
 from failgraph.redaction.display import display
@@ -22,59 +22,59 @@ from failgraph.traces.query import Query
 from failgraph.view.lines import Line, Segment
 
 if TYPE_CHECKING:
-    from failgraph.doctor import Ask, Check
+    from failgraph.doctor import CheckResult, TraceSource
 
-_ROLES = {"ok": "quiet", "note": "lost", "problem": "own"}
+_ROLES = {"ok": "quiet", "note": "lost", "problem": "own"}  # of view.lines.Segment
 
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Look at everything, and say it as it is found. Raises SourceError where the backend's name is none."""
-    from failgraph.doctor import checks  # which brings OpenTelemetry's SDK along
+    from failgraph.doctor import run_checks  # loads OpenTelemetry's SDK
 
     # What failgraph would log is among the checks; what OpenTelemetry logs may hold the values of its variables.
     logging.getLogger().addHandler(logging.NullHandler())
-    backend, ask = (None, None) if arguments.source is None else _ask(arguments.source)
-    problems = 0
-
-    def seen() -> Iterator[Check]:
-        nonlocal problems
-        for check in checks(os.environ, backend, ask):
-            problems += check.state == "problem"
-            yield check
-            sys.stdout.flush()
-
-    if arguments.json:
-        for check in seen():
-            print(json.dumps(check._asdict()))
-    else:
-        print_lines(_lines(seen()))
-        said = f"{problems or 'no'} {'problem' if problems == 1 else 'problems'}"
-        print_lines([[Segment(said, _ROLES["problem" if problems else "ok"])]])
+    source = None if arguments.source is None else _trace_source(arguments.source)
+    results: list[CheckResult] = []
+    for result in run_checks(os.environ, source):
+        if arguments.json:
+            print(json.dumps(result._asdict()))
+        else:
+            is_new_part = not results or results[-1].part != result.part
+            print_lines(_lines(result, with_part=is_new_part))
+        sys.stdout.flush()
+        results.append(result)
+    problems = sum(result.state == "problem" for result in results)
+    if not arguments.json:
+        print_lines([_summary(problems)])
     return FINDING if problems else DONE
 
 
-def _lines(found: Iterator[Check]) -> Iterator[Line]:
-    part = None
-    for check in found:
-        if check.part != part:
-            part = check.part
-            yield [Segment(part, "name")]
-        yield [Segment(f"  {check.state:<9}", _ROLES[check.state]), Segment(check.text)]
+def _lines(result: CheckResult, *, with_part: bool) -> Iterable[Line]:
+    if with_part:
+        yield [Segment(result.part, "name")]
+    yield [Segment(f"  {result.state:<9}", _ROLES[result.state]), Segment(result.text)]
 
 
-def _ask(source: str) -> tuple[str, Ask]:
-    """What messages call `source`, which may also be a file that a Collector writes, and what reads a trace from it."""
-    address = address_of(source, current(), os.path.exists)
+def _summary(problems: int) -> Line:
+    count = f"{problems or 'no'} {'problem' if problems == 1 else 'problems'}"
+    return [Segment(count, _ROLES["problem" if problems else "ok"])]
 
-    def ask(trace_id: str) -> Reading:
+
+def _trace_source(given: str) -> TraceSource:
+    """A backend, or a file that a Collector writes."""
+    from failgraph.doctor import TraceSource
+
+    address = address_of(given, current(), os.path.exists)
+
+    def read_trace(trace_id: str) -> Reading:
         if address is None:
-            return _so_far(source)
+            return _read_so_far(given)
         return read_backend(address._replace(trace_id=trace_id), Query(), current())[0]
 
-    return display(called(source, address)), ask
+    return TraceSource(display(source_name(given, address)), read_trace)
 
 
-def _so_far(path: str) -> Reading:
+def _read_so_far(path: str) -> Reading:
     """What a file holds; that it has no trace, or only a beginning of one, is no error while somebody may write it."""
     try:
         return read(path)

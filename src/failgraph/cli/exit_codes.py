@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as `typing` has it, which is slow to load
-
-if TYPE_CHECKING:
-    from typing import Final
+from typing import Final
 
 DONE: Final = 0
 """Done; that a source holds no failures is no error."""

@@ -8,52 +8,56 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from failgraph.cli.exit_codes import DONE, NO_SOURCE
-from failgraph.cli.messages import harmless, say
-from failgraph.cli.output import progress
-from failgraph.text import sanitize
+from failgraph.cli.messages import print_message
+from failgraph.cli.output import reading_progress
+from failgraph.redaction.display import display
 
 if TYPE_CHECKING:
-    from failgraph.export.account import Account
+    from failgraph.export.result import ImportResult
 
 _MAX_CLASSES = 10
 
 
 def import_files(arguments: argparse.Namespace) -> int:
     """Import the files, and say what became of their rows."""
-    from failgraph.export.exporting import run  # the other commands do without the SDK
+    from failgraph.export import exporting  # loads OpenTelemetry's SDK
 
-    with progress() as told:
-        account = run(arguments.files, arguments.to, os.environ, told)
-    print(_summary(account))
-    for line in _notes(account):
-        say(harmless(line))
-    return NO_SOURCE if account.refused else DONE
+    with reading_progress() as progress:
+        result = exporting.import_files(arguments.files, arguments.to, os.environ, progress)
+    print(_summary(result))
+    for note in _notes(result):
+        print_message(note)
+    return NO_SOURCE if result.refused else DONE
 
 
-def _summary(account: Account) -> str:
+def _summary(result: ImportResult) -> str:
     """The counts, which add up."""
+    imported = f"{result.imported} imported"
+    if result.recovered:
+        imported += f" ({result.recovered} recovered)"
     parts = [
-        f"{account.imported} imported"
-        + (f" ({account.recovered} recovered)" if account.recovered else ""),
-        f"{account.already_there} already there",
-        f"{account.not_a_failure} not a failure",
-        f"{account.malformed} malformed",
+        imported,
+        f"{result.already_there} already there",
+        f"{result.not_a_failure} not a failure",
+        f"{result.malformed} malformed",
     ]
-    if account.not_sent:
-        parts.append(f"{account.not_sent} not taken")
-    return f"{account.rows} {'row' if account.rows == 1 else 'rows'}: {', '.join(parts)}"
+    if result.not_sent:
+        parts.append(f"{result.not_sent} not taken")
+    return f"{result.rows} {'row' if result.rows == 1 else 'rows'}: {', '.join(parts)}"
 
 
-def _notes(account: Account) -> Iterator[str]:
+def _notes(result: ImportResult) -> Iterator[str]:
     """What is to be said besides."""
-    yield from account.problems
-    if account.unnamed:
-        yield f"{account.unnamed} more rows are malformed"
-    if account.unknown_classes:
-        common = account.unknown_classes.most_common(_MAX_CLASSES)
-        named = ", ".join(f"{sanitize(name, 80)} ({count})" for name, count in common)
-        more = len(account.unknown_classes) - len(common)
-        yield f"failure classes that are not known, kept as they are: {named}{f' and {more} more' if more else ''}"
-    if account.imported and not account.into_file:
+    yield from result.problems
+    if result.unnamed:
+        yield f"{result.unnamed} more rows are malformed"
+    if result.unknown_classes:
+        common = result.unknown_classes.most_common(_MAX_CLASSES)
+        named = ", ".join(f"{display(name, 80)} ({count})" for name, count in common)
+        more = len(result.unknown_classes) - len(common)
+        if more:
+            named += f" and {more} more"
+        yield f"failure classes that are not known, kept as they are: {named}"
+    if result.imported and not result.into_file:
         yield "an endpoint cannot be asked what it has; what was sent before has the same ids, and is counted once"
-    yield from account.refused
+    yield from result.refused

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from failgraph.cli.exit_codes import WRONG_USE
-from failgraph.cli.messages import say, without_secrets
+from failgraph.cli.messages import print_message, print_redacted
 from failgraph.settings.names import ENABLED
 
 
@@ -14,26 +14,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Become the program, with the variable set; comes back only where that cannot be done."""
     argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not argv:
-        say("run what? failgraph run -- COMMAND [ARGUMENT ...]")
+        print_message("run what? failgraph run -- COMMAND [ARGUMENT ...]")
         return WRONG_USE
     try:
         os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
     except (OSError, ValueError) as error:
-        say(without_secrets(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}"))
+        print_redacted(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}")
     return WRONG_USE
 
 
 def demo(arguments: argparse.Namespace) -> int:
     """Run the demo."""
-    from failgraph.cli.output import SHOW, draw  # `run` does without
+    from failgraph.cli.output import draw_trees  # `run` does without
 
     try:
         from failgraph.demo.command import check, run
 
         check()
     except ImportError as error:
-        say(
+        print_message(
             f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'"
         )
         return WRONG_USE
-    return run(arguments.out, lambda traces: draw(traces, SHOW))
+    return run(arguments.out, draw_trees)

@@ -1,32 +1,35 @@
-"""What a command says besides its results, on stderr."""
+"""Messages of a command, on stderr: everything that is not a result."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from failgraph.text import sanitize
 
-def say(line: str) -> None:
-    """Say something that is no result."""
-    print(f"failgraph: {line}", file=sys.stderr)
-
-
-def harmless(text: str) -> str:
-    """A text that may hold anything, in one line that can be said."""
-    from failgraph.text import (
-        sanitize,
-    )  # which brings logging along: nobody waits for it where nothing is wrong
-
-    return sanitize(text, 2000)
+_MAX_LENGTH = 2000  # characters of one message
 
 
-def without_secrets(text: str) -> str:
-    """The same of a text that may hold a secret; the settings that say what is one must be usable."""
-    from failgraph.redaction.display import display
-
-    return display(text, 2000)
+def print_message(text: str) -> None:
+    """Print one line of failgraph's own words."""
+    print(f"failgraph: {sanitize(text, _MAX_LENGTH)}", file=sys.stderr)
 
 
-def drop_stdout() -> None:
-    """Keep Python from complaining once more when it closes a stdout that takes nothing."""
+def print_redacted(text: str) -> None:
+    """Print one line that may hold the user's text, without secrets.
+
+    The settings that say what is secret must be usable: check them first.
+    """
+    print_message(redacted(text))
+
+
+def redacted(text: str) -> str:
+    """Return a text as one line without secrets."""
+    from failgraph.redaction.display import display  # loads pydantic, too slow for --help
+
+    return display(text, _MAX_LENGTH)
+
+
+def discard_stdout() -> None:
+    """Send the rest of stdout nowhere, so that Python does not fail once more when it closes it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,84 +2,110 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
-from failgraph.backends import Told
 from failgraph.readers import Trace
-from failgraph.readers.source import Progress
 from failgraph.view import failure_tree, line_text, list_line, list_row, show_row, tree_text
 from failgraph.view.lines import Line
-from failgraph.view.tree import FailureTree
+
+ProgressCallback = Callable[[int, int], None]  # done, total
 
 
-class Output(NamedTuple):
-    """How a command shows a trace: as a JSON row, and as a line or as a tree."""
+class TraceFormat(NamedTuple):
+    """How a command prints traces.
 
-    row: Callable[[Trace], dict[str, object]]
-    line: Callable[[Trace], Line] | None
-    tree: Callable[[Trace], FailureTree] | None
+    Attributes:
+        json_row: Returns the JSON object of a trace, for programs.
+        draw: Prints traces for people.
+    """
+
+    json_row: Callable[[Trace], Mapping[str, object]]
+    draw: Callable[[Sequence[Trace]], None]
 
 
-LIST = Output(list_row, list_line, None)
-SHOW = Output(show_row, None, failure_tree)
+class _Terminal(NamedTuple):
+    """What draws on a terminal.
+
+    Attributes:
+        view: The module `failgraph.view.terminal`.
+        console: The `rich.console.Console` that it draws on.
+    """
+
+    view: Any
+    console: Any
 
 
-def draw(traces: Sequence[Trace], output: Output) -> None:
-    """Print traces for people."""
-    if output.line is not None:
-        print_lines(map(output.line, traces))
-    if output.tree is not None:
-        terminal, console = _console()
-        for trace in traces:
-            drawn = output.tree(trace)
-            print("\n".join(tree_text(drawn))) if terminal is None else terminal.print_tree(
-                console, drawn
-            )
-            print()
+def print_json(rows: Iterable[Mapping[str, object]]) -> None:
+    """Print one JSON object a line."""
+    for row in rows:
+        print(json.dumps(row))
 
 
 def print_lines(lines: Iterable[Line]) -> None:
     """Print lines: with rich on a terminal, as plain text elsewhere, the same content."""
-    terminal, console = _console()
+    terminal = _terminal(sys.stdout)
     for line in lines:
-        print(line_text(line)) if terminal is None else terminal.print_line(console, line)
+        if terminal is None:
+            print(line_text(line))
+        else:
+            terminal.view.print_line(terminal.console, line)
 
 
-def _console() -> tuple[Any, Any]:
-    """The module that draws, and rich's console; None and None where plain text is to be printed."""
-    terminal = _terminal() if sys.stdout.isatty() else None
-    return terminal, None if terminal is None else terminal.Console()
+def draw_lines(traces: Sequence[Trace]) -> None:
+    """Print one line for each trace."""
+    print_lines(map(list_line, traces))
+
+
+def draw_trees(traces: Sequence[Trace]) -> None:
+    """Print the failure tree of each trace."""
+    terminal = _terminal(sys.stdout)
+    for trace in traces:
+        tree = failure_tree(trace)
+        if terminal is None:
+            print("\n".join(tree_text(tree)))
+        else:
+            terminal.view.print_tree(terminal.console, tree)
+        print()
+
+
+LIST = TraceFormat(list_row, draw_lines)
+SHOW = TraceFormat(show_row, draw_trees)
 
 
 @contextmanager
-def progress() -> Iterator[Progress | None]:
-    """What readers tell their progress to: a bar on stderr where somebody is looking, else None."""
-    terminal = _terminal() if sys.stderr.isatty() else None
+def reading_progress() -> Iterator[ProgressCallback | None]:
+    """Show the bytes read of a file in a bar on stderr; gives what to call, or None if nobody looks."""
+    terminal = _terminal(sys.stderr)
     if terminal is None:
         yield None
-    else:
-        with terminal.reading_bar(terminal.Console(stderr=True)) as told:
-            yield told
+        return
+    with terminal.view.reading_bar(terminal.console) as callback:
+        yield callback
 
 
 @contextmanager
-def fetching() -> Iterator[Told | None]:
-    """What backends tell their progress to, in the same way."""
-    terminal = _terminal() if sys.stderr.isatty() else None
+def fetching_progress() -> Iterator[ProgressCallback | None]:
+    """Show the traces fetched from a backend in the same way."""
+    terminal = _terminal(sys.stderr)
     if terminal is None:
         yield None
-    else:
-        with terminal.fetching_bar(terminal.Console(stderr=True)) as told:
-            yield told
+        return
+    with terminal.view.fetching_bar(terminal.console) as callback:
+        yield callback
 
 
-def _terminal() -> Any:
-    """The module that draws with rich; None where rich is not installed."""
+def _terminal(stream: TextIO) -> _Terminal | None:
+    """Return what draws on `stream`, or None if it is no terminal or rich is not installed."""
+    if not stream.isatty():
+        return None
     try:
+        from rich.console import Console
+
         from failgraph.view import terminal
     except ImportError:
         return None
-    return terminal
+    return _Terminal(terminal, Console(file=stream))

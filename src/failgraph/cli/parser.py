@@ -3,91 +3,87 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
 
-from failgraph.cli.messages import without_secrets
-
-TYPE_CHECKING = False  # as `typing` has it, which is slow to load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, NoReturn
+from failgraph.cli.filters import add_filters
+from failgraph.cli.messages import redacted
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Finds the width as argparse does, which loads `shutil` for it, and that every kind of compression."""
+class _Command(NamedTuple):
+    """A command.
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+    Attributes:
+        name: As the user types it.
+        summary: One line for `failgraph --help`.
+        function: What runs it, as `module:function` of this package: only the chosen one is loaded.
+        add_arguments: Adds its arguments to its parser.
+        checks_settings: True if settings that cannot be used end it before it starts.
+    """
+
+    name: str
+    summary: str
+    function: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    checks_settings: bool = True
 
 
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """Shows what it complains of as every other message is shown."""
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(formatter_class=_Formatter, **given)
 
     def error(self, message: str) -> NoReturn:
         """Say it, and end with 2."""
-        super().error(without_secrets(message))
+        super().error(redacted(message))
 
 
 class _Version(argparse.Action):
     """Prints the version; looked up only when somebody asks, since a copied package has no metadata."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
+        from importlib.metadata import version  # slow to load
 
         parser.exit(message=f"failgraph {version('failgraph')}\n")
 
 
-def parser(argv: Sequence[str]) -> Parser:
-    """All commands, with the arguments of those that `argv` may mean: nobody waits for what nobody sees.
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands.
 
-    `command` of what it parses names the function that does it: `module:function` of this package.
+    What it parses has `function` and `checks_settings` of the chosen command, besides its arguments.
     """
-    whole = Parser(prog="failgraph")
-    whole.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
-    whole.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
-    whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = whole.add_subparsers(prog=whole.prog, required=True, metavar="COMMAND")
-    for name, (summary, function, add_arguments) in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary)
-        command.set_defaults(command=function)
-        if name in argv:
-            add_arguments(command)
-    return whole
+    parser = _Parser(prog="failgraph")
+    parser.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
+    parser.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    subparsers = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
+    for command in _COMMANDS:
+        subparser = subparsers.add_parser(command.name, help=command.summary)
+        subparser.set_defaults(function=command.function, checks_settings=command.checks_settings)
+        command.add_arguments(subparser)
+    return parser
 
 
-def _demo(command: Parser) -> None:
-    command.add_argument(
+def _add_demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--out",
         metavar="FILE",
         help="where the traces go, as OTLP JSON lines; by default a temporary file",
     )
 
 
-def _reading(command: Parser) -> None:
-    command.add_argument(
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "source",
         metavar="SOURCE",
         help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
     )
-    command.add_argument(
-        "--json", action="store_true", help="JSON lines, one object a trace or row"
-    )
-    command.add_argument(
-        "--strict", action="store_true", help="exit with 1 where anything was lost"
-    )
-    from failgraph.cli.filters import add_filters  # nobody else needs them
-
-    add_filters(command)
+    parser.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
+    add_filters(parser)
 
 
-def _show(command: Parser) -> None:
-    _reading(command)
-    command.add_argument(
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    _add_reading(parser)
+    parser.add_argument(
         "trace_id",
         metavar="TRACE_ID",
         nargs="?",
@@ -95,14 +91,14 @@ def _show(command: Parser) -> None:
     )
 
 
-def _import(command: Parser) -> None:
-    command.add_argument(
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "files",
         metavar="FILE",
         nargs="+",
         help="rollouts.jsonl, rollouts_failures.jsonl, a journal; also in gzip",
     )
-    command.add_argument(
+    parser.add_argument(
         "--to",
         metavar="TARGET",
         required=True,
@@ -110,54 +106,49 @@ def _import(command: Parser) -> None:
     )
 
 
-def _doctor(command: Parser) -> None:
-    command.add_argument(
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …"
     )
-    command.add_argument("--json", action="store_true", help="JSON lines, one object a check")
-    command.set_defaults(checks_settings=True)
+    parser.add_argument("--json", action="store_true", help="JSON lines, one object a check")
 
 
-def _run(command: Parser) -> None:
-    command.usage = "%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
-    command.add_argument(
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
+    parser.add_argument(
         "argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments"
     )
 
 
-_COMMANDS: Mapping[str, tuple[str, str, Callable[[Parser], None]]] = {
-    "demo": (
+_COMMANDS = (
+    _Command(
+        "demo",
         "run rollouts that really fail, and show their failure graphs",
         "launching:demo",
-        _demo,
+        _add_demo,
     ),
-    "list": ("one line for each trace with failures", "reading:list_traces", _reading),
-    "show": ("the failure tree of one trace, or of every one with failures", "reading:show", _show),
-    "top": ("which failures there are most of, and what they cost", "reading:top", _reading),
-    "import": (
+    _Command("list", "one line for each trace with failures", "reading:list_traces", _add_reading),
+    _Command(
+        "show",
+        "the failure tree of one trace, or of every one with failures",
+        "reading:show",
+        _add_show,
+    ),
+    _Command(
+        "top", "which failures there are most of, and what they cost", "reading:top", _add_reading
+    ),
+    _Command(
+        "import",
         "what NeMo Gym saved, or a journal has, as traces beside the live ones",
         "importing:import_files",
-        _import,
+        _add_import,
     ),
-    "doctor": (
+    _Command(
+        "doctor",
         "what is set and attached; sends a failure and reads it back",
         "doctor:doctor",
-        _doctor,
+        _add_doctor,
+        checks_settings=False,  # which settings are wrong is what it shows
     ),
-    "run": ("run a program with failgraph enabled", "launching:run", _run),
-}
-"""By name: what help says of it, what does it, and what gives it its arguments."""
-
-
-def _columns() -> int:
-    """The width of the terminal, as `shutil.get_terminal_size` has it."""
-    try:
-        columns = int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        columns = 0
-    if columns > 0:
-        return columns
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
-    except (AttributeError, ValueError, OSError):
-        return 80
+    _Command("run", "run a program with failgraph enabled", "launching:run", _add_run),
+)

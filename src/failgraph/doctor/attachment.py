@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
 from importlib.util import find_spec
 
-from failgraph.doctor.check import Check
+from failgraph.doctor.check import CheckResult
 from failgraph.instrumentation import hooks
 from failgraph.instrumentation.attach import attach, detach
 from failgraph.redaction.display import display
@@ -23,52 +23,54 @@ _START_UP_FILE = "failgraph.pth"
 _EXCLUDED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 
 
-def attached(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
+def check_attachment(settings: Settings, environ: Mapping[str, str]) -> Iterator[CheckResult]:
     """The ways in, then each package that has hooks, with what of it could not be hooked."""
-    yield _way(settings, environ.get(_EXCLUDED, ""))
-    yield _start_up_file()
+    yield _check_enabling(settings, environ.get(_EXCLUDED, ""))
+    yield _check_start_up_file()
     if not list(entry_points(group="opentelemetry_instrumentor", name="failgraph")):
-        yield Check(
+        yield CheckResult(
             PART,
             "problem",
             "no entry point: opentelemetry-instrument does not see failgraph; install it here",
         )
     if settings.enabled is not False:
-        yield from _targets()
+        yield from _check_packages()
 
 
-def _way(settings: Settings, excluded: str) -> Check:
+def _check_enabling(settings: Settings, excluded: str) -> CheckResult:
     if settings.enabled is False:
-        return Check(PART, "problem", f"{ENABLED}=false: nothing is attached and nothing recorded")
+        return CheckResult(
+            PART, "problem", f"{ENABLED}=false: nothing is attached and nothing recorded"
+        )
     if settings.enabled:
-        return Check(
+        return CheckResult(
             PART,
             "ok",
             f"{ENABLED}=true: every Python process with this environment attaches itself",
         )
     if not {"failgraph", "*"}.isdisjoint(name.strip() for name in excluded.split(",")):
         text = f"{ENABLED} is unset, and {_EXCLUDED} leaves failgraph out: attached under failgraph run only"
-        return Check(PART, "problem", text)
-    return Check(
+        return CheckResult(PART, "problem", text)
+    return CheckResult(
         PART,
         "ok",
         f"{ENABLED} is unset: attached under opentelemetry-instrument and failgraph run only",
     )
 
 
-def _start_up_file() -> Check:
+def _check_start_up_file() -> CheckResult:
     folders = {sysconfig.get_path("purelib"), *site.getsitepackages()}
     if site.ENABLE_USER_SITE:  # not in most virtual environments
         folders.add(site.getusersitepackages())
     if any(os.path.exists(os.path.join(folder, _START_UP_FILE)) for folder in folders):
-        return Check(
+        return CheckResult(
             PART, "ok", f"start-up file: {_START_UP_FILE} is where this Python looks for it"
         )
     text = f"no {_START_UP_FILE} where this Python looks for it: {ENABLED}=true alone does nothing here; pip install it"
-    return Check(PART, "problem", text)
+    return CheckResult(PART, "problem", text)
 
 
-def _targets() -> Iterator[Check]:
+def _check_packages() -> Iterator[CheckResult]:
     """Attach as a program would, load what is installed, and see what took."""
     installed = packages_distributions()
     by_package: dict[str, list[str]] = {}
@@ -78,20 +80,22 @@ def _targets() -> Iterator[Check]:
     try:
         for package, modules in by_package.items():
             if find_spec(package.split(".")[0]) is None:
-                yield Check(PART, "ok", f"{package} is not installed")
+                yield CheckResult(PART, "ok", f"{package} is not installed")
                 continue
-            failed = list(filter(None, map(_not_loaded, modules)))
-            yield from (Check(PART, "note", text) for text in failed)
-            yield Check(PART, "ok", _installed(package, installed.get(package, [])))
+            for module in modules:
+                problem = _load_problem(module)
+                if problem is not None:
+                    yield CheckResult(PART, "note", problem)
+            yield CheckResult(PART, "ok", _installed_as(package, installed.get(package, [])))
         for missing, why in hooks.missing().items():
-            yield Check(
+            yield CheckResult(
                 PART, "problem", display(f"{missing} cannot be hooked ({why}); the rest works")
             )
     finally:
         detach()
 
 
-def _installed(package: str, distributions: Sequence[str]) -> str:
+def _installed_as(package: str, distributions: Sequence[str]) -> str:
     """What a package is installed as, with its version; a namespace is of many, so that the name has to do."""
     for name in (package.replace(".", "-"), *distributions):
         with suppress(PackageNotFoundError):
@@ -104,7 +108,7 @@ def _package(module: str) -> str:
     return ".".join(parts[:2]) if parts[0] == "opentelemetry" else parts[0]
 
 
-def _not_loaded(module: str) -> str | None:
+def _load_problem(module: str) -> str | None:
     """Load a module; what is wrong with it where that cannot be done."""
     try:
         importlib.import_module(module)

@@ -9,15 +9,28 @@ from failgraph.readers import Reading
 
 State = Literal["ok", "note", "problem"]
 
-Ask = Callable[[str], Reading]
-"""Gives what the backend has of a trace, by its id. Raises SourceError."""
 
+class CheckResult(NamedTuple):
+    """One thing that was looked at.
 
-class Check(NamedTuple):
-    """One thing that was looked at."""
+    Attributes:
+        part: `settings`, `journal`, `attachment`, `endpoint` or `round trip`.
+        state: `note`: worth knowing; `problem`: failures would be lost, or nothing would be recorded.
+        text: One line for people.
+    """
 
     part: str
-    """`settings`, `journal`, `attachment`, `endpoint` or `round trip`."""
     state: State
-    """`note`: worth knowing; `problem`: failures would be lost, or nothing would be recorded."""
     text: str
+
+
+class TraceSource(NamedTuple):
+    """Where traces can be read back.
+
+    Attributes:
+        name: As messages call it.
+        read: Returns what it has of a trace, by the trace's id. Raises SourceError.
+    """
+
+    name: str
+    read: Callable[[str], Reading]

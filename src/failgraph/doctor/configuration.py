@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from failgraph.doctor.check import Check
+from failgraph.doctor.check import CheckResult
 from failgraph.otlp import HEADERS
 from failgraph.redaction import missing_function, survives
 from failgraph.redaction.display import display
@@ -35,27 +35,29 @@ _DROPPING = {
 }
 
 
-def configured(environ: Mapping[str, str]) -> Iterator[Check]:
+def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
     """The settings of failgraph, all of them, then those of OpenTelemetry's that it depends on, where they are set."""
     settings, problems = from_env(environ)
     if settings.redact_fault is not None:
         problems += (f"{settings.redact_fault}; every text is hidden until this is fixed",)
     elif (missing := missing_function()) is not None:
         problems += (f"{missing}; every text is hidden until this is fixed",)
-    yield from (Check(PART, "problem", problem) for problem in problems)
+    yield from (CheckResult(PART, "problem", problem) for problem in problems)
     for name in NAMES:
-        yield Check(
-            PART, "ok", f"{name}={_value(settings, environ, name)} ({_source(environ, name)})"
+        yield CheckResult(
+            PART,
+            "ok",
+            f"{name}={_shown_value(settings, environ, name)} ({_source_of(environ, name)})",
         )
-    yield from _configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
-    yield from _opentelemetry(environ)
+    yield from _check_configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
+    yield from _check_opentelemetry(environ)
 
 
-def _source(environ: Mapping[str, str], name: str) -> str:
+def _source_of(environ: Mapping[str, str], name: str) -> str:
     return "from the environment" if environ.get(name, "").strip() else "default"
 
 
-def _value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
+def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
     value = getattr(settings, name.removeprefix(PREFIX).lower())
     if name in _SECRET:
         return "set, not shown" if value else "unset"
@@ -74,43 +76,43 @@ def _value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
     return display(value)
 
 
-def _configuration_file(path: str) -> Iterator[Check]:
+def _check_configuration_file(path: str) -> Iterator[CheckResult]:
     if path and not os.path.isfile(path):
-        yield Check(PART, "problem", f"OTEL_CONFIG_FILE={display(path)} is no file")
+        yield CheckResult(PART, "problem", f"OTEL_CONFIG_FILE={display(path)} is no file")
     elif path:
         text = (
             "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent;"
             " the sampler, limits and exporters that stand there are not looked at: below are those of the environment"
         )
-        yield Check(PART, "note", text)
+        yield CheckResult(PART, "note", text)
 
 
-def _opentelemetry(environ: Mapping[str, str]) -> Iterator[Check]:
+def _check_opentelemetry(environ: Mapping[str, str]) -> Iterator[CheckResult]:
     said = {name: environ[name].strip() for name in environ if name.startswith("OTEL_")}
     if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        yield Check(
+        yield CheckResult(
             PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures"
         )
     exporters = said.get("OTEL_TRACES_EXPORTER", "")
     if exporters.lower() == "none":
-        yield Check(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
+        yield CheckResult(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
     elif exporters and "otlp" not in exporters:
         text = "a provider that OpenTelemetry makes sends to no OTLP endpoint"
-        yield Check(PART, "note", f"OTEL_TRACES_EXPORTER={display(exporters, 80)}: {text}")
+        yield CheckResult(PART, "note", f"OTEL_TRACES_EXPORTER={display(exporters, 80)}: {text}")
     sampler = said.get("OTEL_TRACES_SAMPLER", "")
-    share = _sampled(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
+    share = _sampled_share(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
     if share != 1:
         text = f"OTEL_TRACES_SAMPLER={display(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
-        yield Check(PART, "problem" if share == 0 else "note", text)
+        yield CheckResult(PART, "problem" if share == 0 else "note", text)
     for name in HEADERS:
         for problem in parse_headers(name, environ.get(name, "")).problems:
-            yield Check(PART, "problem", problem)
+            yield CheckResult(PART, "problem", problem)
     for name, what in _DROPPING.items():
         if said.get(name):
-            yield Check(PART, "note", f"{name}={display(said[name], 80)}: {what}")
+            yield CheckResult(PART, "note", f"{name}={display(said[name], 80)}: {what}")
 
 
-def _sampled(sampler: str, argument: str) -> float | None:
+def _sampled_share(sampler: str, argument: str) -> float | None:
     """The share of new traces that a sampler of the SDK keeps; None of one that it does not bring along."""
     kind = sampler.removeprefix("parentbased_")
     if kind != "traceidratio":

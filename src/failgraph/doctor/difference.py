@@ -14,7 +14,7 @@ _CLOCK_NANO = 1000
 _SHOWN = 60
 
 
-def of_reports(here: FailureReport, there: FailureReport) -> Iterator[str]:
+def report_differences(here: FailureReport, there: FailureReport) -> Iterator[str]:
     """Each field of each failure, and what the report says of them as a whole."""
     for key, event in here.events.items():
         if key not in there.events:
@@ -33,9 +33,9 @@ def of_reports(here: FailureReport, there: FailureReport) -> Iterator[str]:
         yield "the report says that failures were left out"
 
 
-def of_traces(here: Trace, there: Trace) -> Iterator[str]:
+def trace_differences(here: Trace, there: Trace) -> Iterator[str]:
     """As of their reports, and where and when each failure was, each hop, and what was lost on the way."""
-    yield from of_reports(here.report, there.report)
+    yield from report_differences(here.report, there.report)
     for key, failure in here.failures.items():
         other = there.failures.get(key)
         if other is None:
@@ -66,11 +66,10 @@ def of_traces(here: Trace, there: Trace) -> Iterator[str]:
 def _flat(fields: Mapping[str, object], above: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
     for name, value in fields.items():
-        flat |= (
-            _flat(value, f"{above}{name}.")
-            if isinstance(value, Mapping)
-            else {f"{above}{name}": value}
-        )
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{above}{name}.")
+        else:
+            flat[f"{above}{name}"] = value
     return flat
 
 
@@ -79,8 +78,8 @@ def _change(before: object, after: object) -> str:
         sizes = [len(text.encode(errors="surrogatepass")) for text in (before, after)]
         if sizes[0] != sizes[1]:
             return f"{sizes[0]} bytes before, {sizes[1]} after"
-    return " before, ".join(_said(value) for value in (before, after)) + " after"
+    return " before, ".join(_shown(value) for value in (before, after)) + " after"
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     return "nothing" if value is None else display(repr(value), _SHOWN)

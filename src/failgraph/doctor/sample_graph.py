@@ -32,24 +32,28 @@ SERVICE = "failgraph-doctor"
 _LONG = "a text of failgraph doctor, longer than what Tempo keeps of one – "
 
 
-class Marked(NamedTuple):
-    """The graph, before it is sent."""
+class SampleGraph(NamedTuple):
+    """The graph, before it is sent.
+
+    Attributes:
+        report: What was recorded.
+        spans: The spans that it was recorded on.
+        trace: What these spans hold, after the limits of this process, or None if that is nothing.
+    """
 
     report: FailureReport
-    """What was recorded."""
     spans: tuple[ReadableSpan, ...]
     trace: Trace | None
-    """What these spans hold, after the limits of this process; None where that is nothing."""
 
 
-def marked() -> Marked:
+def record_sample_graph() -> SampleGraph:
     """Record three failures, one of them recovered, in two hops, with the limits that the environment sets."""
-    kept = InMemorySpanExporter()
+    memory = InMemorySpanExporter()
     provider = TracerProvider(
         sampler=ALWAYS_ON, resource=Resource.create({"service.name": SERVICE})
     )
     provider.add_span_processor(FailureSpanProcessor())
-    provider.add_span_processor(SimpleSpanProcessor(kept))
+    provider.add_span_processor(SimpleSpanProcessor(memory))
     tracer = provider.get_tracer(SERVICE)
     model, sandbox, agent = _events()
     with tracer.start_as_current_span("failgraph doctor", attributes={ROLLOUT_ID: SERVICE}), hop():
@@ -59,10 +63,10 @@ def marked() -> Marked:
         record(agent, own=True)
         report = current_report()
     provider.shutdown()
-    spans = kept.get_finished_spans()
+    spans = memory.get_finished_spans()
     data = encode_spans(spans).SerializeToString()
     traces = read_parts([("the marked failure graph", io.BytesIO(data))]).traces if data else []
-    return Marked(report, spans, traces[0] if traces else None)
+    return SampleGraph(report, spans, traces[0] if traces else None)
 
 
 def _events() -> tuple[FailureEvent, FailureEvent, FailureEvent]:

@@ -19,16 +19,16 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
 
     Over HTTP an address without a path gets `/v1/traces`. Raises ConfigError where the address or the protocol is none.
     """
-    parts, port = _split(endpoint)
-    path = parts.path.rstrip("/")
+    url = _parsed(endpoint)
+    path = url.path.rstrip("/")
     # gRPC has no paths.
-    by_address = HTTP if path or port == HTTP_PORT else GRPC
+    by_address = HTTP if path or url.port == HTTP_PORT else GRPC
     if (protocol_from_env(environ) or by_address) == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter as HttpExporter,
         )
 
-        return HttpExporter(endpoint=endpoint if path else parts._replace(path=_HTTP_PATH).geturl())
+        return HttpExporter(endpoint=endpoint if path else url._replace(path=_HTTP_PATH).geturl())
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (
         OTLPSpanExporter as GrpcExporter,
     )
@@ -36,11 +36,13 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
     return GrpcExporter(endpoint=endpoint)
 
 
-def _split(endpoint: str) -> tuple[SplitResult, int | None]:
+def _parsed(endpoint: str) -> SplitResult:
+    """Return the parts of an endpoint, whose port can be read. Raises ConfigError."""
     try:
-        parts = urlsplit(endpoint)
-        if parts.scheme.lower() in ("http", "https") and parts.hostname:
-            return parts, parts.port
+        url = urlsplit(endpoint)
+        _ = url.port  # raises ValueError for one that is no number, or none below 65536
+        if url.scheme.lower() in ("http", "https") and url.hostname:
+            return url
     except ValueError:
         pass
     raise ConfigError(

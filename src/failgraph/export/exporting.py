@@ -3,90 +3,96 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from opentelemetry.sdk.trace import ReadableSpan
 
 from failgraph.codec.attributes import text_bytes
-from failgraph.export.account import Account
-from failgraph.export.inputs import Kept, Saved, saved
-from failgraph.export.known import key_of
+from failgraph.export.inputs import FailureInput, JournalFailure, SavedAttempt, read_input
+from failgraph.export.known import key_of_input
+from failgraph.export.result import ImportResult
 from failgraph.export.spans import span_of
-from failgraph.export.targets import Target, opened_target
+from failgraph.export.targets import ExportTarget, open_target
 from failgraph.readers.row_spans import failed_with
 from failgraph.readers.source import Progress
 
 _BATCH_SPANS = 512
-_BATCH_BYTES = 1 << 20
-"""Of text in one batch; a gRPC server takes messages of 4 MiB."""
+_BATCH_BYTES = 1 << 20  # of text in one batch; a gRPC server takes messages of 4 MiB
 
 
-def run(
+def import_files(
     paths: Sequence[str],
     to: str,
     environ: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
-) -> Account:
+) -> ImportResult:
     """Import the saved rows and the journals of `paths` into `to`; what became of each row or line.
 
     `progress` is told how many bytes of how many of all files have been read. Raises ConfigError where `to` can be no
-    target, SourceError where it cannot be written. What is wrong with a file or a row is in the account.
+    target, SourceError where it cannot be written. What is wrong with a file or a row is in the result.
     """
-    account = Account()
-    with opened_target(to, paths, environ) as target:
-        account.into_file = target.is_file
-        batch = _Batch(target, account)
-        for path, told in zip(paths, _shares(paths, progress), strict=True):
-            for found in saved(path, account, told):
-                if not batch.take(found):
-                    return account
+    result = ImportResult()
+    with open_target(to, paths, environ) as target:
+        result.into_file = target.is_file
+        batch = _Batch(target, result)
+        for path, progress_of_file in zip(paths, _progress_by_file(paths, progress), strict=True):
+            for item in read_input(path, progress_of_file):
+                result.count_input(item)
+                if isinstance(item, SavedAttempt | JournalFailure) and not batch.add(item):
+                    return result
         batch.send()
-    return account
+    return result
 
 
 class _Batch:
     """Spans that wait until there are enough of them."""
 
-    def __init__(self, target: Target, account: Account) -> None:
+    def __init__(self, target: ExportTarget, result: ImportResult) -> None:
         self._target = target
-        self._account = account
+        self._result = result
         self._spans: list[ReadableSpan] = []
         self._bytes = self._recovered = 0
 
-    def take(self, found: Saved | Kept) -> bool:
-        """One more attempt or failure; False where the target takes no more."""
-        key = key_of(found)
-        if key in self._target.known:
-            self._account.already_there += 1
+    def add(self, item: FailureInput) -> bool:
+        """Add an attempt or a failure, and send if there are enough; False if the target takes no more."""
+        key = key_of_input(item)
+        if key in self._target.known_keys:
+            self._result.already_there += 1
             return True
-        self._target.known.add(key)
-        span = span_of(found)
-        self._recovered += isinstance(found, Saved) and failed_with(found.attempt) is None
+        self._target.known_keys.add(key)
+        span = span_of(item)
+        if isinstance(item, SavedAttempt) and failed_with(item.attempt) is None:
+            self._recovered += 1
         self._spans.append(span)
         self._bytes += sum(text_bytes(event.attributes or {}) for event in span.events)
-        return (len(self._spans) < _BATCH_SPANS and self._bytes < _BATCH_BYTES) or self.send()
+        is_full = len(self._spans) >= _BATCH_SPANS or self._bytes >= _BATCH_BYTES
+        return self.send() if is_full else True
 
     def send(self) -> bool:
-        """Hand over what there is; False where the target does not take it."""
-        count, spans, recovered = len(self._spans), self._spans, self._recovered
+        """Send what there is; False if the target does not take it."""
+        spans, recovered = self._spans, self._recovered
         self._spans, self._bytes, self._recovered = [], 0, 0
-        if not count or self._target.send(spans):
-            self._account.imported += count
-            self._account.recovered += recovered
+        if not spans or self._target.send(spans):
+            self._result.imported += len(spans)
+            self._result.recovered += recovered
             return True
-        self._account.not_sent += count
-        self._account.refused.append(
-            f"{count} spans were not taken, and no more were sent: {self._target.why()}"
+        self._result.not_sent += len(spans)
+        self._result.refused.append(
+            f"{len(spans)} spans were not taken, and no more were sent: {self._target.failure_reason()}"
         )
         return False
 
 
-def _shares(paths: Sequence[str], progress: Progress | None) -> Iterator[Progress | None]:
+def _progress_by_file(paths: Sequence[str], progress: Progress | None) -> Iterator[Progress | None]:
     """For each file what is told of its own bytes, as a part of those of all files."""
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
     for number in range(len(paths)):
-        yield None if progress is None else _share(progress, sum(sizes[:number]), sum(sizes))
+        if progress is None:
+            yield None
+        else:
+            yield _shifted(progress, sum(sizes[:number]), sum(sizes))
 
 
-def _share(progress: Progress, before: int, whole: int) -> Callable[[int, int], None]:
-    return lambda done, _: progress(min(before + done, whole), whole)
+def _shifted(progress: Progress, before: int, total: int) -> Progress:
+    """Count the bytes of one file on top of those `before` it."""
+    return lambda done, _: progress(min(before + done, total), total)

@@ -6,21 +6,33 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import IO
+from typing import IO, NamedTuple
 
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError, SourceError
-from failgraph.export.known import keys_in
+from failgraph.export.known import keys_of_span
 from failgraph.readers import spans
 from failgraph.readers.source import HEAD
 
 _OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
 
 
+class TraceFile(NamedTuple):
+    """An open file of traces.
+
+    Attributes:
+        exporter: Adds to it.
+        known_keys: The keys of what it has already.
+    """
+
+    exporter: SpanExporter
+    known_keys: set[bytes]
+
+
 @contextlib.contextmanager
-def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExporter, set[bytes]]]:
-    """An exporter that adds to the file, and the keys of what the file has.
+def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
+    """A file of traces that is added to.
 
     Raises ConfigError where `path` is one of `inputs` or holds something else, SourceError where it cannot be written.
     A file that was made for this and got nothing is taken away.
@@ -30,32 +42,37 @@ def file_exporter(path: str, inputs: Sequence[str]) -> Iterator[tuple[SpanExport
     except ImportError:
         problem = "an import into a file needs OpenTelemetry's file exporter: pip install 'failgraph[cli]'"
         raise ConfigError([problem]) from None
-    made = not os.path.exists(path)
-    if not made and any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
-        raise ConfigError([f"--to {path} is one of the files to import; name another"])
-    if not made and not os.path.isfile(path):
-        raise ConfigError(
-            [
-                f"--to {path} is no regular file; name one, or an address such as http://localhost:4317"
-            ]
-        )
+    is_new = not os.path.exists(path)
+    if not is_new:
+        _check_existing(path, inputs)
     try:
-        known = set() if made else _known(path)
+        known_keys = set() if is_new else _known_keys(path)
         stream = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed below, where that must not raise
     except OSError as error:
         raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
     try:
         _end_line(stream)
-        yield FileSpanExporter(stream=stream), known
+        yield TraceFile(FileSpanExporter(stream=stream), known_keys)
     finally:
         # What could not be written has been told of when it was sent, and stays in the buffer.
         with contextlib.suppress(OSError):
             stream.close()
-        if made and not os.path.getsize(path):
+        if is_new and not os.path.getsize(path):
             os.unlink(path)
 
 
-def _known(path: str) -> set[bytes]:
+def _check_existing(path: str, inputs: Sequence[str]) -> None:
+    """Raise ConfigError where the file cannot be added to."""
+    if any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
+        raise ConfigError([f"--to {path} is one of the files to import; name another"])
+    if not os.path.isfile(path):
+        problem = (
+            f"--to {path} is no regular file; name one, or an address such as http://localhost:4317"
+        )
+        raise ConfigError([problem])
+
+
+def _known_keys(path: str) -> set[bytes]:
     """The keys of what a file holds that is there; raises ConfigError where it holds no OTLP JSON lines."""
     with open(path, "rb") as file:
         head = file.read(HEAD)
@@ -65,7 +82,7 @@ def _known(path: str) -> set[bytes]:
     if not _OTLP.match(head):
         raise ConfigError([f"--to {path} is there and holds no OTLP JSON lines; name a new file"])
     try:
-        return {key for span in spans(path) for key in keys_in(span)}
+        return {key for span in spans(path) for key in keys_of_span(span)}
     except SourceError:
         return set()  # no whole line of it, or without a span
 

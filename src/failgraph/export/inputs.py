@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 from failgraph.errors import SourceError
-from failgraph.export.account import Account
-from failgraph.gym_formats.failure_classes import is_known_class
 from failgraph.journal.lines import JournalLine, is_journal_line, is_removed_note, parse_line
 from failgraph.losses import Loss
 from failgraph.readers.contents import BadLines, Found
@@ -18,144 +16,163 @@ from failgraph.readers.origins import Origins, Place
 from failgraph.readers.row_attempts import Attempt, attempt_of, shape_of
 from failgraph.readers.source import UNPACK_ERRORS, Progress, opened, unpacked
 
-_MAX_HELD = 20
+_MAX_HELD = 20  # problems of lines that are kept until the file turns out to hold rows
 
 
-class Saved(NamedTuple):
+class SavedAttempt(NamedTuple):
     """An attempt with failures, and when its file was last written."""
 
     attempt: Attempt
     written_unix_nano: int
 
 
-class Kept(NamedTuple):
+class JournalFailure(NamedTuple):
     """A failure of a journal, and where it stands."""
 
     line: JournalLine
     place: Place
 
 
-def saved(path: str, account: Account, progress: Progress | None = None) -> Iterator[Saved | Kept]:
-    """The attempts with failures of one file, or the failures of a journal; the caller says what became of them.
+class RowWithoutFailure(NamedTuple):
+    """A row or a journal's line that tells of no failure."""
 
-    `account` gets every other row; a file without rows or that holds something else is only named there.
-    """
-    reading = _Reading(path, account)
+
+class MalformedRow(NamedTuple):
+    """A row that cannot be read."""
+
+    problem: str
+
+
+class EmptyFile(NamedTuple):
+    """A file without any row, which is no error."""
+
+    problem: str
+
+
+class RejectedFile(NamedTuple):
+    """A file that could not be read to its end, or that holds something else."""
+
+    problem: str
+
+
+FailureInput = SavedAttempt | JournalFailure
+InputItem = FailureInput | RowWithoutFailure | MalformedRow | EmptyFile | RejectedFile
+
+
+def read_input(path: str, progress: Progress | None = None) -> Iterator[InputItem]:
+    """Read one file: one item a row or a journal's line, and one more if the file is no such file."""
     try:
         with opened(path) as file:
-            written = os.fstat(file.fileno()).st_mtime_ns
-            for found in reading.found(unpacked(file, path, progress)):
-                yield Saved(found, written) if isinstance(found, Attempt) else found
-        reading.end()
+            written_unix_nano = os.fstat(file.fileno()).st_mtime_ns
+            yield from _FileReader(path, written_unix_nano).items(unpacked(file, path, progress))
     except SourceError as error:
-        account.refused.append(str(error))
+        yield RejectedFile(str(error))
     except UNPACK_ERRORS:
-        account.refused.append(
+        yield RejectedFile(
             f"{path}: the gzip data is damaged, or ends early; what stood before that is read"
         )
 
 
-class _Reading:
-    """One file while it is read: until it shows a saved row, its lines are not counted."""
+class _FileReader:
+    """One file while it is read: until it shows a saved row or a journal's line, no line of it is an item."""
 
-    def __init__(self, path: str, account: Account) -> None:
+    def __init__(self, path: str, written_unix_nano: int) -> None:
         self._path = path
-        self._account = account
-        self._is_rollouts = False
+        self._written_unix_nano = written_unix_nano
+        self._has_rows = False
         self._origins = Origins()
-        self._held: list[str] = []
-        self._strange = self._inputs = 0
+        self._held: list[MalformedRow] = []
+        self._malformed_count = self._input_count = 0
 
-    def found(self, stream: IO[bytes]) -> Iterator[Attempt | Kept]:
+    def items(self, stream: IO[bytes]) -> Iterator[InputItem]:
         too_long: list[Loss] = []
         for number, line in numbered(stream, BadLines(Found(), too_long)):
-            self._drop(too_long)
-            found = self._found(number, line)
-            if found is not None:
-                yield found
-        self._drop(too_long)
+            yield from self._too_long(too_long)
+            yield from self._line(number, line)
+        yield from self._too_long(too_long)
+        if not self._has_rows:
+            yield self._without_rows()
 
-    def end(self) -> None:
-        """The file has been read: say so where it was none of rows."""
-        if self._is_rollouts:
-            return
-        if self._inputs:
+    def _without_rows(self) -> EmptyFile | RejectedFile:
+        """Say what the file is instead."""
+        if self._input_count:
             what = "holds inputs of rollouts, not what became of them; give the file that was collected"
-        elif self._strange:
-            lines = f"{self._strange} line{'' if self._strange == 1 else 's'}"
+            return RejectedFile(f"{self._path} {what}")
+        if self._malformed_count:
+            lines = f"{self._malformed_count} line{'' if self._malformed_count == 1 else 's'}"
             what = (
                 f"is neither a rollout file nor a journal: it holds {lines} and none is a saved row"
             )
-        else:
-            # As Gym leaves the sidecar of a run in which nothing failed.
-            self._account.problems.append(f"{self._path} has no rows: it is empty")
-            return
-        self._account.refused.append(f"{self._path} {what}")
+            return RejectedFile(f"{self._path} {what}")
+        # As Gym leaves the sidecar of a run in which nothing failed.
+        return EmptyFile(f"{self._path} has no rows: it is empty")
 
-    def _found(self, number: int, line: bytes) -> Attempt | Kept | None:
-        """The attempt with failures, or the failure, that a line tells of; None, and entered, for any other."""
+    def _line(self, number: int, line: bytes) -> Iterator[InputItem]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            self._malform(f"line {number} is no JSON")
-            return None
+            yield from self._malformed(f"line {number} is no JSON")
+            return
         if is_journal_line(row) or is_removed_note(row):
-            return self._kept(number, row)
-        return self._attempt(number, row)
+            yield from self._journal_line(number, row)
+        else:
+            yield from self._row(number, row)
 
-    def _kept(self, number: int, row: dict[str, Any]) -> Kept | None:
-        """The failure of a journal's line."""
-        self._begin()
+    def _journal_line(self, number: int, row: dict[str, Any]) -> Iterator[InputItem]:
+        yield from self._begin_rows()
+        if is_removed_note(row):
+            yield RowWithoutFailure()
+            return
         try:
-            line = None if is_removed_note(row) else parse_line(row)
+            line = parse_line(row)
         except ValueError as error:
-            self._malform(f"line {number}: {error}")
-            return None
-        self._account.rows += 1
-        if line is None:
-            self._account.not_a_failure += 1
-            return None
-        return Kept(line, self._origins.place(line))
+            yield from self._malformed(f"line {number}: {error}")
+            return
+        yield JournalFailure(line, self._origins.place(line))
 
-    def _attempt(self, number: int, row: Any) -> Attempt | None:
+    def _row(self, number: int, row: Any) -> Iterator[InputItem]:
         shape = shape_of(row)
         if shape is None:
-            self._malform(f"line {number} is no saved row")
-        elif shape == "input" and not self._is_rollouts:
-            self._inputs += 1
-        else:
-            self._begin()
-            try:
-                attempt = attempt_of(row, shape) if shape in ("attempt", "envelope") else None
-            except ValueError as error:
-                self._malform(f"line {number}: {error}")
-                return None
-            self._account.rows += 1
-            if attempt is not None and (attempt.events or attempt.failure_id is not None):
-                if attempt.failure_class is not None and not is_known_class(attempt.failure_class):
-                    self._account.meet_unknown(attempt.failure_class)
-                return attempt
-            self._account.not_a_failure += 1
-        return None
-
-    def _begin(self) -> None:
-        """It is a file of rows: what was held back is counted."""
-        if not self._is_rollouts:
-            self._is_rollouts = True
-            self._account.rows += self._inputs
-            self._account.not_a_failure += self._inputs
-            for number in range(self._strange):
-                self._malform(self._held[number] if number < len(self._held) else "")
-
-    def _malform(self, what: str) -> None:
-        if self._is_rollouts:
-            self._account.malform(f"{self._path}: {what}")
+            yield from self._malformed(f"line {number} is no saved row")
             return
-        self._strange += 1
-        if len(self._held) < _MAX_HELD:
-            self._held.append(what)
+        if shape == "input" and not self._has_rows:
+            self._input_count += 1
+            return
+        yield from self._begin_rows()
+        if shape not in ("attempt", "envelope"):
+            yield RowWithoutFailure()
+            return
+        try:
+            attempt = attempt_of(row, shape)
+        except ValueError as error:
+            yield from self._malformed(f"line {number}: {error}")
+            return
+        if attempt.events or attempt.failure_id is not None:
+            yield SavedAttempt(attempt, self._written_unix_nano)
+        else:
+            yield RowWithoutFailure()
 
-    def _drop(self, too_long: list[Loss]) -> None:
-        for loss in too_long:
-            self._malform(loss.detail)
-        too_long.clear()
+    def _begin_rows(self) -> Iterator[InputItem]:
+        """It is a file of rows: what was held back is counted, once."""
+        if self._has_rows:
+            return
+        self._has_rows = True
+        for _ in range(self._input_count):
+            yield RowWithoutFailure()
+        yield from self._held
+        for _ in range(self._malformed_count - len(self._held)):
+            yield MalformedRow("")  # only counted: the result names no more than were held
+
+    def _malformed(self, what: str) -> Iterator[InputItem]:
+        row = MalformedRow(f"{self._path}: {what}")
+        if self._has_rows:
+            yield row
+            return
+        self._malformed_count += 1
+        if len(self._held) < _MAX_HELD:
+            self._held.append(row)
+
+    def _too_long(self, losses: list[Loss]) -> Iterator[InputItem]:
+        for loss in losses:
+            yield from self._malformed(loss.detail)
+        losses.clear()

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from failgraph.export.inputs import Kept, Saved
+from failgraph.export.inputs import FailureInput, JournalFailure, SavedAttempt
 from failgraph.readers.journal_spans import event_attributes, failure_span_attributes
 from failgraph.readers.row_attempts import Attempt
 from failgraph.readers.row_spans import SPAN_NAME, attributes_of, events_of, failed_with, service_of
@@ -19,20 +19,22 @@ from failgraph.semconv import EVENT_NAME
 from failgraph.text import cut, sanitize
 
 
-def span_of(found: Saved | Kept) -> ReadableSpan:
-    """The span of what was found, redacted."""
-    return _of_attempt(found) if isinstance(found, Saved) else _of_line(found)
+def span_of(item: FailureInput) -> ReadableSpan:
+    """The span of an attempt or a failure, redacted."""
+    return _attempt_span(item) if isinstance(item, SavedAttempt) else _failure_span(item)
 
 
-def _of_line(kept: Kept) -> ReadableSpan:
+def _failure_span(failure: JournalFailure) -> ReadableSpan:
     """A failure span below the span that the failure was observed on."""
-    line, place = kept.line._replace(event=redact_event(kept.line.event)), kept.place
+    line = failure.line._replace(event=redact_event(failure.line.event))
+    place = failure.place
+    parent = None
+    if place.parent_span_id is not None:
+        parent = _context(place.trace_id, place.parent_span_id)
     return ReadableSpan(
         name=EVENT_NAME,
         context=_context(place.trace_id, place.span_id),
-        parent=None
-        if place.parent_span_id is None
-        else _context(place.trace_id, place.parent_span_id),
+        parent=parent,
         resource=_resource(sanitize(redact(line.service), 80)),
         attributes=failure_span_attributes(),
         events=[Event(EVENT_NAME, event_attributes(line), line.time_unix_nano)],
@@ -47,24 +49,26 @@ def _context(trace_id: str, span_id: str) -> SpanContext:
     return SpanContext(int(trace_id, 16), int(span_id, 16), False, TraceFlags(TraceFlags.SAMPLED))
 
 
-def _of_attempt(saved: Saved) -> ReadableSpan:
+def _attempt_span(saved: SavedAttempt) -> ReadableSpan:
     """The span of an attempt. It stands where its response was made, else where its file was written."""
     attempt = _redacted(saved.attempt)
-    created = attempt.created_s
-    at = saved.written_unix_nano if created is None else int(created * 1_000_000) * 1000
+    time_unix_nano = saved.written_unix_nano
+    if attempt.created_s is not None:
+        time_unix_nano = int(attempt.created_s * 1_000_000) * 1000
     kind = failed_with(attempt)
+    status = Status(StatusCode.UNSET)
+    if kind is not None:
+        status = Status(StatusCode.ERROR, cut(kind, 200))
     return ReadableSpan(
         name=SPAN_NAME,
         context=_context(attempt.trace_id, attempt.span_id),
         resource=_resource(service_of(attempt)),
         attributes=attributes_of(attempt),
-        events=[Event(EVENT_NAME, attributes, at) for attributes in events_of(attempt)],
+        events=[Event(EVENT_NAME, attributes, time_unix_nano) for attributes in events_of(attempt)],
         kind=SpanKind.INTERNAL,
-        status=Status(StatusCode.UNSET)
-        if kind is None
-        else Status(StatusCode.ERROR, cut(kind, 200)),
-        start_time=at,
-        end_time=at,
+        status=status,
+        start_time=time_unix_nano,
+        end_time=time_unix_nano,
         instrumentation_scope=_scope(),
     )
 
