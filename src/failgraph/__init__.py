@@ -5,7 +5,7 @@ Each name is loaded on first use: importing this package loads neither pydantic 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as `typing` has it, which is slow to load
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from importlib.metadata import version
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from failgraph.diagnostics import stats as stats
     from failgraph.exceptions.failure_exception import (
         NgFailureEvent as NgFailureEvent,
+        unpickle_failure as unpickle_failure,
+    )
+    from failgraph.exceptions.foreign_errors import (
+        LostCauseError as LostCauseError,
         sdk_error_details as sdk_error_details,
     )
     from failgraph.exceptions.reports import (
@@ -32,14 +36,14 @@ if TYPE_CHECKING:
         SdkErrorDetails as SdkErrorDetails,
         validate_failure_event_map as validate_failure_event_map,
     )
-    from failgraph.recording.hops import current_report as current_report, hop as hop
-    from failgraph.recording.processor import FailureSpanProcessor as FailureSpanProcessor
-    from failgraph.recording.recorder import (
+    from failgraph.recording.api import (
         flush as flush,
         record as record,
         report_for_trace as report_for_trace,
     )
-    from failgraph.recording.writer import Recorded as Recorded
+    from failgraph.recording.hops import current_report as current_report, hop as hop
+    from failgraph.recording.placement import Recorded as Recorded
+    from failgraph.recording.processor import FailureSpanProcessor as FailureSpanProcessor
     from failgraph.transport.asgi import FailureMiddleware as FailureMiddleware
     from failgraph.transport.replies import raise_for_failure as raise_for_failure
 
@@ -54,22 +58,24 @@ _HOME = {
     "FailureReport": "failure.records",
     "FailureSpanProcessor": "recording.processor",
     "FailureStage": "failure.records",
+    "LostCauseError": "exceptions.foreign_errors",
     "ModelFailureDetails": "failure.records",
     "NgFailureEvent": "exceptions.failure_exception",
-    "Recorded": "recording.writer",
+    "Recorded": "recording.placement",
     "SandboxFailureDetails": "failure.records",
     "SdkErrorDetails": "failure.records",
     "current_report": "recording.hops",
     "failure_report_for": "exceptions.reports",
     "find_boundary_failure": "exceptions.reports",
-    "flush": "recording.recorder",
+    "flush": "recording.api",
     "hop": "recording.hops",
     "raise_for_failure": "transport.replies",
     "rebuild_failure": "exceptions.reports",
-    "record": "recording.recorder",
-    "report_for_trace": "recording.recorder",
-    "sdk_error_details": "exceptions.failure_exception",
+    "record": "recording.api",
+    "report_for_trace": "recording.api",
+    "sdk_error_details": "exceptions.foreign_errors",
     "stats": "diagnostics",
+    "unpickle_failure": "exceptions.failure_exception",
     "validate_failure_event_map": "failure.records",
 }
 

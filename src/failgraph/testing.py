@@ -56,10 +56,10 @@ class Failures:
 
     def report(self) -> FailureReport:
         """All of them as one report, without an own failure."""
-        from failgraph.exceptions.reports import closed
+        from failgraph.failure.closing import close_map
         from failgraph.failure.records import FailureReport
 
-        return FailureReport(events=closed(self._all()))
+        return FailureReport(events=close_map(self._all()))
 
     def tree(self, *, reasons: bool = False) -> list[str]:
         """Each failure that caused no other, with its causes indented below it, as `boundary kind` lines.
@@ -86,7 +86,8 @@ class Failures:
 @pytest.fixture
 def failures() -> Iterator[Failures]:
     """The failures that are recorded while the test runs, from whichever thread, task or hop, traced or not."""
-    from failgraph.recording.recorder import recorder, watching
+    from failgraph.recording.api import watching
+    from failgraph.recording.recorder import recorder
 
     recorder().drain()
     found = Failures(recorder())

@@ -128,7 +128,7 @@ def main(traces: int) -> int:
         f"after the warm-up: {slope(after):+.3f} bytes a trace, "
         f"{(last - first) / 2**20:+.2f} MiB from first to last fifth"
     )
-    left = len(recorder().index)
+    left = len(recorder().writer.index)
     provider.shutdown()
     attaching.detach()
     whole = exporter.events == traces * FAILURES and not counts.get("internal_error")

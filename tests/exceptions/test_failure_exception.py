@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import http
+import io
 import os
 import pickle
 import subprocess
@@ -24,6 +25,7 @@ from failgraph import (
     FailureBoundary,
     FailureEvent,
     FailureReport,
+    LostCauseError,
     ModelFailureDetails,
     NgFailureEvent,
     SandboxFailureDetails,
@@ -1063,3 +1065,37 @@ def test_ids_are_unique_across_a_fork(tmp_path):
     ids = [id_ for file in tmp_path.iterdir() for id_ in file.read_text().split()]
     assert len(ids) == 10_000
     assert len(set(ids)) == 10_000
+
+
+class _Recording(pickle.Unpickler):
+    """Takes note of each module that a pickle asks for."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data))
+        self.modules: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        self.modules.add(module)
+        return super().find_class(module, name)
+
+
+def _modules_in(data: bytes) -> set[str]:
+    reader = _Recording(data)
+    reader.load()
+    return reader.modules
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_names_only_the_public_package(protocol: int) -> None:
+    """Modules may move without breaking pickles: they name `failgraph` and what Python has itself."""
+    lost = pickle.loads(pickle.dumps(failure("agent_timeout", NeedsArguments("a", "b")))).__cause__
+    assert type(lost) is LostCauseError
+    cause = failure("judge_failed", ValueError("foreign"))
+    cause.details = SandboxFailureDetails(exit_code=1)
+    cause.report = FailureReport(events={})
+    error = failure("agent_run_error", cause, foreign_error=KeyError("gone"), boundary="agent")
+    named = _modules_in(pickle.dumps(error, protocol))
+    for foreign in (lost, sdk_error_details(error), FailureBoundary.AGENT, error.to_record()):
+        named |= _modules_in(pickle.dumps(foreign, protocol))
+    assert named <= {"failgraph", "builtins", "__builtin__", "copyreg", "copy_reg", "_codecs"}
+    assert "failgraph" in named

@@ -165,7 +165,7 @@ def test_without_reasons_it_has_none(directory, setting):
 
 def test_off_nothing_of_it_runs(tmp_path, tracer, monkeypatch):
     """Without the setting no line is made."""
-    monkeypatch.setattr(writer, "line_of", None)
+    monkeypatch.setattr(writer, "journal_line", None)
     with tracer.start_as_current_span("s"):
         assert failgraph.record(event("a")).placement == "span"
     assert failgraph.record(event("b")).placement == "nowhere"
@@ -350,7 +350,7 @@ def test_two_processes_that_make_the_directory_at_once(directory, monkeypatch):
 def test_a_descriptor_that_somebody_closed_is_not_written_to(directory, tmp_path):
     """A daemon closes all it has: its number may be another file's by then."""
     failgraph.record(event("a"))
-    file = recorder().journal._file
+    file = recorder().writer.journal._file
     os.close(file._descriptor)
     other = os.open(tmp_path / "other", os.O_WRONLY | os.O_CREAT)
     assert other == file._descriptor

@@ -21,7 +21,8 @@ from builders import event, failure
 from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
 from failgraph.context import current_hop
 from failgraph.recording import hop_log, index, sdk_spans
-from failgraph.recording.recorder import recorder, watching
+from failgraph.recording.api import watching
+from failgraph.recording.recorder import recorder
 
 
 def ours(span) -> list[dict[str, object]]:
@@ -127,7 +128,7 @@ def test_one_hop_object_can_be_entered_twice(tracer):
     again = failgraph.hop(tracer.start_span("work"))
     with again, again:
         failgraph.record(failure())
-    assert recorder().index._open == {}
+    assert recorder().writer.index._open_hops == {}
     assert current_hop.get() is None
 
 
@@ -162,7 +163,7 @@ def test_a_long_trace_keeps_nothing_of_ended_spans(tracer):
         for _ in range(50):
             with tracer.start_as_current_span("step"), failgraph.hop():
                 failgraph.record(failure())
-        assert len(recorder().index.traces[run.get_span_context().trace_id].spans) == 0
+        assert len(recorder().writer.index.traces[run.get_span_context().trace_id].spans) == 0
 
 
 class BreaksFailureSpans(SimpleSpanProcessor):
@@ -184,7 +185,7 @@ def test_a_hop_ends_whole_although_recording_breaks(exporter, setting):
             raise failure()
         assert len(failgraph.current_report().events) == 1
     assert len(span.attributes[semconv.REPORT_IDS]) == 1
-    assert recorder().index._open == {}
+    assert recorder().writer.index._open_hops == {}
 
 
 class RaisingHandler(logging.Handler):
@@ -215,7 +216,7 @@ def test_a_child_forked_while_a_thread_is_recording_is_not_blocked(tracer):
         held, release = threading.Event(), threading.Event()
 
         def hold() -> None:
-            with hop_log._lock, recorder().index._lock:
+            with hop_log._lock, recorder().writer.index._lock:
                 held.set()
                 release.wait(10)
 
@@ -246,7 +247,7 @@ def test_a_record_seen_by_two_hops_of_one_trace_is_written_once(tracer):
         with tracer.start_as_current_span("two"), failgraph.hop():
             assert failgraph.record(event("x")).placement == "duplicate"
         assert set(failgraph.report_for_trace(root.get_span_context()).events) == {"x"}
-    assert len(recorder().index) == 0
+    assert len(recorder().writer.index) == 0
 
 
 def test_a_failure_span_under_a_remote_span_keeps_the_limits_of_its_own_provider(
@@ -335,7 +336,9 @@ def test_one_provider_that_raises_keeps_no_other_from_its_flush(monkeypatch):
                 raise RuntimeError(self.name)
             return True
 
-    monkeypatch.setattr(recorder().pipelines, "known", lambda: [Provider("bad"), Provider("good")])
+    monkeypatch.setattr(
+        recorder().writer.pipelines, "providers", lambda: [Provider("bad"), Provider("good")]
+    )
     assert failgraph.flush() is False
     assert flushed == ["bad", "good"]
     assert "flush_timeout" not in failgraph.stats()
@@ -491,16 +494,16 @@ def test_every_ordinary_end_frees_the_trace(tracer):
     with trace.use_span(span), failgraph.hop():
         failgraph.record(failure())
         span.end()
-    assert len(recorder().index) == 0
+    assert len(recorder().writer.index) == 0
     with tracer.start_as_current_span("work"):
         with failgraph.hop():
             context = contextvars.copy_context()
         context.run(lambda: failgraph.record(failure()))
-    assert len(recorder().index) == 0
+    assert len(recorder().writer.index) == 0
     context = trace.SpanContext(3, 4, True, trace.TraceFlags(1))
     with trace.use_span(trace.NonRecordingSpan(context)), failgraph.hop():
         failgraph.record(failure())
-    assert len(recorder().index) == 0
+    assert len(recorder().writer.index) == 0
 
 
 def test_a_failure_without_a_boundary_is_counted_once_wherever_it_stands(tracer):
@@ -598,7 +601,7 @@ def test_all_events_of_all_traces_are_bounded(tracer, monkeypatch):
             for each in range(10):
                 failgraph.record(event(f"{number}-{each}"))
     assert (
-        sum(len(each.events) for each in recorder().index.traces.values())
-        == recorder().index._events
+        sum(len(each.events) for each in recorder().writer.index.traces.values())
+        == recorder().writer.index._event_count
         <= 110
     )

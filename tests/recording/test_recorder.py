@@ -371,7 +371,7 @@ def test_deferred_takes_no_lock_and_is_written_at_the_flush_of_the_provider(
     """`deferred` only queues; the processor's flush writes it, with its own time and on its own span."""
     provider = make_provider()
     with provider.get_tracer("test").start_as_current_span("work") as span:
-        with recorder().index._lock:
+        with recorder().writer.index._lock:
             recorded: list[failgraph.Recorded] = []
             error = failure()
             context = contextvars.copy_context()
@@ -443,11 +443,11 @@ def test_the_processor_frees_a_trace_when_its_hops_have_ended(tracer):
     with tracer.start_as_current_span("outer"), failgraph.hop():
         with tracer.start_as_current_span("inner"), failgraph.hop():
             failgraph.record(failure())
-        assert len(recorder().index) == 1
-    assert len(recorder().index) == 0
+        assert len(recorder().writer.index) == 1
+    assert len(recorder().writer.index) == 0
     with tracer.start_as_current_span("no hop"):
         failgraph.record(failure())
-    assert len(recorder().index) == 1
+    assert len(recorder().writer.index) == 1
 
 
 def test_no_state_until_something_fails(tracer):
@@ -455,8 +455,8 @@ def test_no_state_until_something_fails(tracer):
     for _ in range(3):
         with tracer.start_as_current_span("work"), failgraph.hop():
             pass
-    assert len(recorder().index) == 0
-    assert recorder().index._open == {}
+    assert len(recorder().writer.index) == 0
+    assert recorder().writer.index._open_hops == {}
     assert failgraph.stats() == {}
     assert "on_start" not in vars(failgraph.FailureSpanProcessor)
 
@@ -470,7 +470,7 @@ def test_the_index_is_bounded_in_traces_and_in_events(tracer, monkeypatch):
         with tracer.start_as_current_span("work") as span:
             for _ in range(5):
                 failgraph.record(failure())
-    assert len(recorder().index) == 4
+    assert len(recorder().writer.index) == 4
     assert len(failgraph.report_for_trace(span.get_span_context()).events) == 3
     assert failgraph.stats()["traces_evicted"] == 2
     assert failgraph.stats()["events_evicted"] == 12
@@ -532,12 +532,12 @@ def test_a_forked_child_starts_empty(tracer):
     with tracer.start_as_current_span("work"):
         error = failure()
         failgraph.record(error)
-        lock = recorder().index._lock
+        lock = recorder().writer.index._lock
         with lock:
             child = os.fork()
             if child == 0:
                 ok = (
-                    len(recorder().index) == 0
+                    len(recorder().writer.index) == 0
                     and failgraph.stats() == {}
                     and failgraph.record(error).placement == "duplicate"
                     and failgraph.record(failure()).placement == "span"

@@ -23,9 +23,9 @@ from failgraph.failure.records import (
     SdkErrorDetails,
 )
 from failgraph.readers import Trace, read_parts
+from failgraph.recording.api import record
 from failgraph.recording.hops import current_report, hop
 from failgraph.recording.processor import FailureSpanProcessor
-from failgraph.recording.recorder import record
 from failgraph.semconv import ROLLOUT_ID
 
 SERVICE = "failgraph-doctor"

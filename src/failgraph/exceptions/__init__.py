@@ -1,1 +1,1 @@
-"""Failures as exceptions, and exceptions as failures."""
+"""Failures as exceptions: the class, cause chains, pickling, and reports made of exceptions."""

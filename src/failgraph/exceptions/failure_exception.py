@@ -1,54 +1,67 @@
-"""Failures as exceptions: `nemo_gym.core.typed_exceptions`, and the explicit chain that `raise … from` builds.
-
-Only explicit causes count: `__cause__`, never `__context__`.
-"""
+"""`NgFailureEvent`, a failure as an exception, as in `nemo_gym.core.typed_exceptions`."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from typing_extensions import Self
 
-from failgraph import context
+from failgraph.context import Moment, current_moment
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions import pickling
+from failgraph.exceptions.boundaries import boundary_or_default
 from failgraph.exceptions.cause_chain import (
     CARRIED_CAUSE,
     BoundaryFor,
-    Observed,
-    attribute,
+    ChainedFailure,
     cause_of,
     event_id,
     explicit_cause,
-    foreign_status,
-    named_boundary,
-    record_of,
+    gym_record,
 )
+from failgraph.exceptions.foreign_errors import safe_getattr, sdk_error_details
 from failgraph.failure.boundary import parse_boundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.kinds import OTHER
 from failgraph.failure.records import FailureBoundary, FailureEvent, SdkErrorDetails
 from failgraph.failure.salvage import fields_of
-from failgraph.redaction import redact, redact_and_truncate, redact_fields
+from failgraph.redaction import redact, redact_fields
 from failgraph.settings import current
-from failgraph.text import bounded_id, cut, escape_surrogates, safe_str
+from failgraph.text import bounded_id, escape_surrogates, safe_str
 
-_Failure = TypeVar("_Failure", bound="NgFailureEvent")
+if TYPE_CHECKING:
+    _Failure = TypeVar("_Failure", bound="NgFailureEvent")
+
 _FIELDS = tuple(name for name in FailureEvent.model_fields if name != "event_id")
 
 
 class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
-    """A failure that somebody observed: raised as an exception, recorded as a `FailureEvent`.
+    """A failure that was observed: raised as an exception, recorded as a `FailureEvent`.
 
-    The id is given at construction, and so is the place: the exception remembers its time, its span and its hop, so
-    that it lands there wherever it is recorded. Raise it `from` what caused it; the cause may be another failure, or
-    a foreign exception, whose type and message become `foreign_error`.
+    The event id is given at construction. The exception also remembers when it was created and in
+    which span and hop, so that it is written there, wherever it is recorded. Raise it `from` its
+    cause: another failure, or a foreign exception, whose type and message become `foreign_error`.
 
-    The arguments are the fields of `FailureEvent`. The constructor raises on no value: what breaks the schema is cut or
-    left out when the record is made.
+    The constructor raises on no value: what breaks the schema is cut or left out of the record.
+
+    Args:
+        failure_kind: What went wrong: a registered kind, or any other non-empty text.
+        failure_reason: Free text, redacted and cut to 2,000 characters in the record.
+        http_status: 100 to 599.
+        foreign_error: A third-party error, or what is kept of it.
+        boundary: Who observed the failure. Without one, the setting `FAILGRAPH_BOUNDARY` stands in,
+            then the type of the Gym server that the code runs in.
+        stage: The stage of the rollout.
+        operation: What was being done.
+        operation_id: An id of that operation.
+        attempt_id: An id of the attempt.
+        exception_type: The class of the original exception.
+        details: `SandboxFailureDetails` or `ModelFailureDetails`, or a mapping of their fields.
+        cause_id: The event id of the cause; an explicit `__cause__` takes precedence.
+        event_id: An id to use in place of a new one.
     """
 
     failure_kind: str = OTHER
@@ -64,35 +77,35 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
     details: object = None
     cause_id: str | None = None
     event_id: str
-    _birth: context.Birth | None
+    _birth: Moment | None
     _written: dict[int, None]
     _remote: bool
     _event: FailureEvent | None
 
     def __new__(cls, *args: object, **_: object) -> Self:
-        """Give the failure its id and its place: here, since a subclass may forget to call `__init__`."""
+        """Give the failure its id and place; a subclass may forget to call `__init__`."""
         self = super().__new__(cls, *args)
         self.event_id = new_event_id()
         self._birth = None
         self._written = {}
         self._remote = False
         self._event = None
-        with guard("birth"):
-            self._birth = context.here()
+        with guard("creating a failure"):
+            self._birth = current_moment()
             if self._birth.hop is not None:
-                self._birth.hop.born(self)
+                self._birth.hop.on_failure_created(self)
         return self
 
     def __del__(self) -> None:
-        """A failure that was handled and let go is one that somebody recovered from: its hop still wants to know."""
+        """Tell the hop of a failure that was handled and never recorded: somebody recovered."""
         birth = getattr(self, "_birth", None)
         if birth is None or self._event is not None or sys.is_finalizing():
             return
-        with guard("letting a failure go"):
+        with guard("freeing a failure"):
             if birth.hop is not None:
-                birth.hop.let_go(self)
+                birth.hop.on_failure_dropped(self)
             elif self.__traceback__ is not None and current().enabled is not False:
-                count("swallowed")  # where no hop is known: it is put into no trace by guessing
+                count("swallowed")  # its trace is unknown: it is not put into one by guessing
 
     def __init__(
         self,
@@ -112,14 +125,12 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         event_id: str | None = None,
     ) -> None:
         super().__init__(failure_kind, failure_reason)
+        if isinstance(foreign_error, BaseException):
+            foreign_error = sdk_error_details(foreign_error)
         self.failure_kind = failure_kind
         self.failure_reason = failure_reason
         self.http_status = http_status
-        self.foreign_error = (
-            sdk_error_details(foreign_error)
-            if isinstance(foreign_error, BaseException)
-            else foreign_error
-        )
+        self.foreign_error = foreign_error
         self.boundary = parse_boundary(boundary)
         self.stage = stage
         self.operation = operation
@@ -128,36 +139,43 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self.exception_type = exception_type
         self.details = details
         self.cause_id = cause_id
-        given = "" if event_id is None else escape_surrogates(safe_str(event_id))
-        if given:
-            self.event_id = bounded_id(given)
+        given_id = "" if event_id is None else escape_surrogates(safe_str(event_id))
+        if given_id:
+            self.event_id = bounded_id(given_id)
 
     def __str__(self) -> str:
-        reason = redact(safe_str(self.failure_reason))
-        return f"{safe_str(self.failure_kind)}: {reason}" if reason else safe_str(self.failure_kind)
+        kind, reason = safe_str(self.failure_kind), redact(safe_str(self.failure_reason))
+        return f"{kind}: {reason}" if reason else kind
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({safe_str(self.failure_kind)!r}, {redact(safe_str(self.failure_reason))!r})"
+        kind, reason = safe_str(self.failure_kind), redact(safe_str(self.failure_reason))
+        return f"{type(self).__name__}({kind!r}, {reason!r})"
 
     def to_record(self, boundary: FailureBoundary | None = None) -> FailureEvent | None:
-        """The record of this failure with its explicit cause.
+        """Return the record of this failure with its explicit cause. Never raises.
 
-        Where it names no boundary, `boundary` stands in, else the setting `FAILGRAPH_BOUNDARY`, else that of the Gym
-        server that it is in, else there is no record: None. Never raises: text is sanitised and cut, and what breaks
-        the schema is left out.
+        Text is sanitized, redacted and cut, and what breaks the schema is left out.
+
+        Args:
+            boundary: Stands in if the failure names none; else the setting `FAILGRAPH_BOUNDARY`,
+                else the type of the Gym server that the code runs in.
+
+        Returns:
+            The record, or None if no boundary is known.
         """
         with guard("to_record"):
-            boundary_for = named_or(boundary)
-            cause, foreign = cause_of(self, boundary_for)
-            return event_of(
-                Observed(self, event_id(cause) if cause is not None else None, foreign),
-                boundary_for,
-            )
+            boundary_for = boundary_or_default(boundary)
+            failure, foreign = cause_of(self, boundary_for)
+            cause_id = None if failure is None else event_id(failure)
+            return record_of(ChainedFailure(self, cause_id, foreign), boundary_for)
         return None
 
     @classmethod
     def from_record(cls, record: FailureEvent) -> NgFailureEvent:
-        """The exception that `record` describes, observed elsewhere: a copy, never counted as a new failure."""
+        """Return the exception that `record` describes.
+
+        It was observed elsewhere, so it is a copy and never counts as a new failure.
+        """
         fields = {name: getattr(record, name) for name in _FIELDS}
         error = cls(**fields)
         error.event_id = record.event_id
@@ -166,124 +184,110 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         return error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _blank, (type(self),), pickling.flatten(self, _state)
+        return unpickle_failure, (type(self),), pickling.flatten(self, _state_of)
 
     def __copy__(self) -> Self:
-        copied = _restored(type(self).__new__(type(self)), _state(self) or {})
+        copied = _with_state(type(self).__new__(type(self)), _state_of(self) or {})
         copied.__cause__ = explicit_cause(self)
-        copied._birth, copied._written, copied._event = (
-            self._birth,
-            dict(self._written),
-            self._event,
-        )
+        copied._birth, copied._event = self._birth, self._event
+        copied._written = dict(self._written)
         return copied
 
-    def __setstate__(self, nodes: list[pickling.Node]) -> None:  # type: ignore[override]
-        if nodes[0].failure is not None:
-            _restored(self, nodes[0].failure[1])
-        pickling.restore(self, nodes, _made)
+    def __setstate__(self, nodes: Sequence[tuple[Any, ...]]) -> None:  # type: ignore[override]
+        failure = nodes[0][0]
+        if failure is not None:
+            _with_state(self, failure[1])
+        pickling.restore(self, nodes, _make_failure)
 
 
-# `__new__` takes anything, for subclasses; what a caller gives is what `__init__` says.
+# `__new__` accepts anything, for subclasses; callers see the signature of `__init__`.
 _, *_parameters = inspect.signature(NgFailureEvent.__init__).parameters.values()
 NgFailureEvent.__signature__ = inspect.Signature(_parameters)  # type: ignore[attr-defined]
 
 
-def recorded_event(node: Observed) -> FailureEvent | None:
-    """The record that was made of this exception when it was recorded first: an id names one immutable record."""
-    return node.error._event if isinstance(node.error, NgFailureEvent) else None
-
-
-def keep_event(node: Observed, event: FailureEvent) -> None:
-    """Keep the record of this exception with it."""
-    if isinstance(node.error, NgFailureEvent):
-        node.error._event = event
-
-
-def renew(node: Observed) -> None:
-    """Make the exception a new failure, with an id and a place of its own: it was kept, and is raised once more."""
-    error = node.error
-    if isinstance(error, NgFailureEvent):
-        error.event_id, error._event, error._written, error._birth = (
-            new_event_id(),
-            None,
-            {},
-            context.here(),
-        )
-
-
 class Remembered(NamedTuple):
-    """What a failure exception remembers."""
+    """What a failure exception remembers of itself.
 
-    birth: context.Birth | None
-    """Where it was made; None: elsewhere."""
-    remote: bool
-    """Whether it is a copy."""
+    Attributes:
+        birth: Where it was created; None if that was elsewhere.
+        is_remote: True for a copy of a failure that was observed elsewhere.
+        written: The ids of the traces that it was written to.
+        event: The record that was made of it first, or None. An id names one immutable record.
+    """
+
+    birth: Moment | None
+    is_remote: bool
     written: dict[int, None]
-    """The traces that it is written to."""
+    event: FailureEvent | None
 
 
 def remembered(error: NgFailureEvent) -> Remembered:
-    """What `error` remembers."""
-    return Remembered(error._birth, error._remote, error._written)
+    """Return what `error` remembers."""
+    return Remembered(error._birth, error._remote, error._written, error._event)
 
 
-def named_or(boundary: FailureBoundary | None) -> BoundaryFor:
-    """The boundary that a failure names, else `boundary`, else the setting, else that of the Gym server it is in."""
-    default = boundary or current().boundary or context.server_boundary()
-    return lambda error: named_boundary(error) or default
+def remember_event(error: NgFailureEvent, event: FailureEvent) -> None:
+    """Keep the record of a failure with the exception."""
+    error._event = event
 
 
-def event_of(node: Observed, boundary_for: BoundaryFor) -> FailureEvent | None:
-    """The record of a failure exception, ours or Gym's; an explicit cause wins over a `cause_id` given by hand."""
-    fields = {} if isinstance(node.error, NgFailureEvent) else fields_of(record_of(node.error))
-    fields = fields or {name: attribute(node.error, name) for name in _FIELDS}
-    own_id = event_id(node.error) or new_event_id()
-    fields["boundary"] = boundary_for(node.error)
-    if node.cause_id is not None:
-        fields["cause_id"] = node.cause_id
-    if node.foreign is not None and fields.get("foreign_error") is None:
-        fields["foreign_error"] = sdk_error_details(node.foreign)
-    return redact_fields(own_id, fields)
+def renew(error: NgFailureEvent) -> None:
+    """Make a kept exception that is raised again a new failure, with a new id and place."""
+    error.event_id, error._event, error._written = new_event_id(), None, {}
+    error._birth = current_moment()
 
 
-def sdk_error_details(error: BaseException) -> SdkErrorDetails:
-    """Type, message and HTTP status of a third-party error, without its request or body.
+def record_of(failure: ChainedFailure, boundary_for: BoundaryFor) -> FailureEvent | None:
+    """Return the record of a failure exception, ours or Gym's, or None if it has no boundary.
 
-    The message is the error's own `message` where it has one, since `str()` of an SDK error can hold request data.
+    An explicit cause takes precedence over a `cause_id` that was given by hand.
     """
-    own = attribute(error, "message")
-    message = escape_surrogates(own if isinstance(own, str) else safe_str(error))
-    name = (
-        error.exception_type
-        if isinstance(error, pickling.LostCauseError)
-        else type(error).__name__ or "Exception"
-    )
-    return SdkErrorDetails(
-        exception_type=cut(escape_surrogates(name), 256),
-        message=redact_and_truncate(message, 2000),
-        http_status=foreign_status(error),
-    )
+    error = failure.error
+    fields = {} if isinstance(error, NgFailureEvent) else fields_of(gym_record(error))
+    if not fields:
+        fields = {name: safe_getattr(error, name) for name in _FIELDS}
+    fields["boundary"] = boundary_for(error)
+    if failure.cause_id is not None:
+        fields["cause_id"] = failure.cause_id
+    if failure.foreign is not None and fields.get("foreign_error") is None:
+        fields["foreign_error"] = sdk_error_details(failure.foreign)
+    return redact_fields(event_id(error) or new_event_id(), fields)
 
 
-def _blank(cls: type[NgFailureEvent]) -> NgFailureEvent:
+def unpickle_failure(cls: type[NgFailureEvent]) -> NgFailureEvent:
+    """Return a blank failure for pickle to fill: the one function that our pickles name."""
     return cls.__new__(cls)
 
 
-def _state(error: BaseException) -> dict[str, Any] | None:
+# Pickles name what is public, so that they outlive a module's place in the package.
+NgFailureEvent.__module__ = unpickle_failure.__module__ = "failgraph"
+
+
+def _state_of(error: BaseException) -> pickling.State | None:
     if not isinstance(error, NgFailureEvent):
         return None
-    # The place is of this process, and so is where the failure was written.
-    own = {**vars(error), "_birth": None, "_written": {}, "_event": None, CARRIED_CAUSE: None}
-    return {"args": error.args, "vars": own, "suppress": error.__suppress_context__}
+    # The place, and the traces that it was written to, belong to this process.
+    process_state: dict[str, Any] = {
+        "_birth": None,
+        "_written": {},
+        "_event": None,
+        CARRIED_CAUSE: None,
+    }
+    return {
+        "args": error.args,
+        "vars": {**vars(error), **process_state},
+        "suppress": error.__suppress_context__,
+    }
 
 
-def _restored(error: _Failure, state: dict[str, Any]) -> _Failure:
+def _with_state(error: _Failure, state: pickling.State) -> _Failure:
     error.args = state["args"]
     vars(error).update(state["vars"])
     error.__suppress_context__ = state["suppress"]
     return error
 
 
-def _made(cls: type[BaseException], state: dict[str, Any]) -> BaseException:
-    return _restored(_blank(cls), state) if issubclass(cls, NgFailureEvent) else cls()
+def _make_failure(cls: type[BaseException], state: pickling.State) -> BaseException:
+    if issubclass(cls, NgFailureEvent):
+        return _with_state(unpickle_failure(cls), state)
+    return cls()

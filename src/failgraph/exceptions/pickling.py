@@ -1,82 +1,79 @@
-"""The explicit causes of a failure as flat data: pickle drops `__cause__`, and a long chain must not recurse.
+"""The explicit causes of a failure as flat, plain data.
 
-A foreign cause travels as bytes of its own, so that one that cannot be rebuilt elsewhere costs no more than itself:
-there a `LostCauseError` stands for it, with its type, message and HTTP status.
+Pickle drops `__cause__`, and a long chain must not recurse. A foreign cause travels as bytes of its
+own, so that one that cannot be rebuilt in the other process costs no more than itself: there a
+`LostCauseError` stands for it, with its type, message and HTTP status.
 """
 
 from __future__ import annotations
 
 import builtins
+import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from failgraph.exceptions.cause_chain import (
-    CARRIED_CAUSE,
-    attribute,
-    explicit_cause,
-    foreign_status,
-    members,
-)
-from failgraph.text import cut, safe_str
+from failgraph.exceptions.cause_chain import CARRIED_CAUSE, explicit_cause, members
+from failgraph.exceptions.foreign_errors import LostCauseError, http_status_of, message_of
+from failgraph.text import cut
 
+State = dict[str, Any]
 _GROUPS = {
     name: cls
     for name in ("ExceptionGroup", "BaseExceptionGroup")
     if (cls := getattr(builtins, name, None)) is not None
 }
-_inside = threading.local()
+_MAX_MESSAGE = 2000
+_pickling = threading.local()
 
 
-class LostCauseError(Exception):
-    """Stands for a foreign exception that could not be rebuilt in this process, or for a group of its own class."""
+class ExceptionNode(NamedTuple):
+    """One exception of the graph. Pickles hold it as a plain tuple.
 
-    def __init__(self, exception_type: str, message: str, http_status: int | None = None) -> None:
-        super().__init__(exception_type, message, http_status)
-        self.exception_type = exception_type
-        self.message = message
-        self.http_status = http_status
+    Attributes:
+        failure: Class and state of a failure; None for a foreign exception.
+        foreign: The pickle of a foreign exception, or None if it cannot be pickled.
+        group: The class name of a group of Python's own, or None.
+        stand_in: The arguments of the `LostCauseError` that replaces it if need be.
+        cause: The position of its cause in the list of all nodes, or None.
+        members: The positions of a group's members.
+    """
 
-    def __str__(self) -> str:
-        return f"{self.exception_type}: {self.message}"
-
-
-class Node(NamedTuple):
-    """One exception of the graph; `cause` and `members` are places in the list of all."""
-
-    failure: tuple[type[BaseException], dict[str, Any]] | None
-    """Class and state of a failure of ours."""
+    failure: tuple[type[BaseException], State] | None
     foreign: bytes | None
-    """A foreign exception, where it can be pickled."""
     group: str | None
-    """Name of a group's class, where it is one of Python's own."""
-    lost: tuple[str, str, int | None]
-    """What a stand-in says."""
+    stand_in: tuple[str, str, int | None]
     cause: int | None
     members: tuple[int, ...]
 
 
 def flatten(
-    error: BaseException, state_of: Callable[[BaseException], dict[str, Any] | None]
-) -> list[Node]:
-    """The graph of explicit causes from `error` on, itself first; `state_of` gives the state of a failure of ours."""
-    found: list[BaseException] = []
-    places: dict[int, int] = {}
+    error: BaseException, state_of: Callable[[BaseException], State | None]
+) -> list[tuple[Any, ...]]:
+    """Return the graph of explicit causes below `error` as plain tuples, `error` first.
 
-    def place(each: BaseException) -> int:
-        if id(each) not in places:
-            places[id(each)] = len(found)
-            found.append(each)
-        return places[id(each)]
+    Args:
+        error: The failure to be pickled.
+        state_of: Returns the state of a failure of ours, None for any other exception.
+    """
+    exceptions: list[BaseException] = []
+    positions: dict[int, int] = {}
 
-    place(error)
-    nodes: list[Node] = []
-    while len(nodes) < len(found):
-        here = found[len(nodes)]
-        below = explicit_cause(here)
-        cause = None if below is None else place(below)
-        inner = tuple(place(member) for member in members(here))
-        nodes.append(_node(here, cause, inner, state_of(here), first=not nodes))
+    def position_of(each: BaseException) -> int:
+        if id(each) not in positions:
+            positions[id(each)] = len(exceptions)
+            exceptions.append(each)
+        return positions[id(each)]
+
+    position_of(error)
+    nodes: list[tuple[Any, ...]] = []
+    while len(nodes) < len(exceptions):
+        current = exceptions[len(nodes)]
+        below = explicit_cause(current)
+        cause = None if below is None else position_of(below)
+        inner = tuple(position_of(member) for member in members(current))
+        node = _node(current, cause, inner, state_of(current), is_first=not nodes)
+        nodes.append(tuple(node))
     return nodes
 
 
@@ -84,87 +81,81 @@ def _node(
     error: BaseException,
     cause: int | None,
     inner: tuple[int, ...],
-    state: dict[str, Any] | None,
+    state: State | None,
     *,
-    first: bool,
-) -> Node:
-    if first or state is not None:
-        return Node(
-            None if state is None else (type(error), state),
-            None,
-            None,
-            ("", "", None),
-            cause,
-            inner,
-        )
+    is_first: bool,
+) -> ExceptionNode:
+    if is_first or state is not None:
+        failure = None if state is None else (type(error), state)
+        return ExceptionNode(failure, None, None, ("", "", None), cause, inner)
+    if isinstance(error, LostCauseError):
+        original = (error.exception_type, error.message, error.http_status)
+        return ExceptionNode(None, None, None, original, cause, inner)
     name = type(error).__name__
-    message = attribute(error, "message")
-    lost = (
-        name,
-        cut(message if isinstance(message, str) else safe_str(error), 2000),
-        foreign_status(error),
-    )
+    stand_in = (name, cut(message_of(error), _MAX_MESSAGE), http_status_of(error))
     if inner:
-        return Node(
-            None, None, name if _GROUPS.get(name) is type(error) else None, lost, cause, inner
-        )
-    return Node(None, _pickled(error), None, lost, cause, ())
+        group = name if _GROUPS.get(name) is type(error) else None
+        return ExceptionNode(None, None, group, stand_in, cause, inner)
+    return ExceptionNode(None, _pickled(error), None, stand_in, cause, ())
 
 
 def restore(
     error: BaseException,
-    nodes: list[Node],
-    make: Callable[[type[BaseException], dict[str, Any]], BaseException],
+    flat: Sequence[tuple[Any, ...]],
+    make_failure: Callable[[type[BaseException], State], BaseException],
 ) -> None:
-    """Give `error` the causes that `nodes` describe; `make` builds a failure of ours from its class and state."""
+    """Give `error` the causes that `flatten` described.
+
+    Args:
+        error: The failure that the first node stands for.
+        flat: The nodes.
+        make_failure: Builds a failure of ours from its class and state.
+    """
+    nodes = [ExceptionNode(*each) for each in flat]
     made: dict[int, BaseException] = {0: error}
-    for place, node in enumerate(nodes):
-        if place and not node.members:
-            made[place] = make(*node.failure) if node.failure is not None else _unpickled(node)
+    for position, node in enumerate(nodes):
+        if position and not node.members:
+            made[position] = make_failure(*node.failure) if node.failure else _unpickled(node)
     # A nested group stands behind the group that holds it.
-    for place in range(len(nodes) - 1, 0, -1):
-        node = nodes[place]
+    for position in range(len(nodes) - 1, 0, -1):
+        node = nodes[position]
         if node.members:
             inner = [made[member] for member in node.members if member in made]
-            made[place] = make(*node.failure) if node.failure is not None else _group(node, inner)
-    for place, node in enumerate(nodes):
+            made[position] = make_failure(*node.failure) if node.failure else _group(node, inner)
+    for position, node in enumerate(nodes):
         if node.cause is not None:
-            made[place].__cause__ = made[node.cause]
+            made[position].__cause__ = made[node.cause]
     setattr(error, CARRIED_CAUSE, error.__cause__)
 
 
-def _group(node: Node, inner: list[BaseException]) -> BaseException:
+def _group(node: ExceptionNode, inner: list[BaseException]) -> BaseException:
     try:
         if node.group in _GROUPS:
-            group: BaseException = _GROUPS[node.group](node.lost[1], inner)
+            group: BaseException = _GROUPS[node.group](node.stand_in[1], inner)
             return group
     except (TypeError, ValueError):
-        pass  # a member could not be rebuilt as what it was
-    stand_in = LostCauseError(*node.lost)
+        pass  # a member was replaced by a stand-in that this class of group refuses
+    stand_in = LostCauseError(*node.stand_in)
     stand_in.exceptions = tuple(inner)  # type: ignore[attr-defined]
     return stand_in
 
 
 def _pickled(error: BaseException) -> bytes | None:
-    import pickle  # few processes ever hand a failure to another
-
     # A foreign exception that holds a failure that it caused would go round for ever.
-    if getattr(_inside, "pickling", False):
+    if getattr(_pickling, "active", False):
         return None
-    _inside.pickling = True
+    _pickling.active = True
     try:
         return pickle.dumps(error)
-    except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
+    except Exception:  # noqa: BLE001 - an object of the user may raise anything here
         return None
     finally:
-        _inside.pickling = False
+        _pickling.active = False
 
 
-def _unpickled(node: Node) -> BaseException:
-    import pickle
-
+def _unpickled(node: ExceptionNode) -> BaseException:
     try:
-        error = pickle.loads(node.foreign) if node.foreign is not None else None
-    except Exception:  # noqa: BLE001 - likewise
+        error = None if node.foreign is None else pickle.loads(node.foreign)
+    except Exception:  # noqa: BLE001 - an object of the user may raise anything here
         error = None
-    return error if isinstance(error, BaseException) else LostCauseError(*node.lost)
+    return error if isinstance(error, BaseException) else LostCauseError(*node.stand_in)

@@ -2,54 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from failgraph.exceptions.cause_chain import event_id, named_boundary, observed, outermost
-from failgraph.exceptions.failure_exception import NgFailureEvent, event_of, named_or
-from failgraph.failure.cause_graph import chain, closing_edges
+from failgraph.exceptions.boundaries import boundary_or_default
+from failgraph.exceptions.cause_chain import (
+    event_id,
+    failures_in_chain,
+    named_boundary,
+    outermost_failure,
+)
+from failgraph.exceptions.failure_exception import NgFailureEvent, record_of
+from failgraph.failure.cause_graph import chain
+from failgraph.failure.closing import close_map
 from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
 
 
 def failure_report_for(
     error: BaseException, *, boundary: FailureBoundary | None = None
 ) -> FailureReport:
-    """One event for each failure of the explicit chain of `error`, linked by `cause_id`; `failure_id` is the outermost.
+    """Return a report of the failures in the explicit chain of `error`.
 
-    The members of an exception group are in it too. A failure that names no boundary takes `boundary`, else the setting
-    `FAILGRAPH_BOUNDARY`; without one it is passed over, and its effect names the next cause.
+    It holds one event for each failure, linked by `cause_id`; members of exception groups are in it
+    too. `failure_id` is the outermost one.
+
+    Args:
+        error: The exception at the outer end of the chain.
+        boundary: Stands in for failures that name none; else the setting `FAILGRAPH_BOUNDARY`. A
+            failure without any boundary is left out, and its effect names the next cause.
     """
-    boundary_for = named_or(boundary)
+    boundary_for = boundary_or_default(boundary)
     events: dict[str, FailureEvent] = {}
-    for node in observed(error, boundary_for):
-        event = event_of(node, boundary_for)
+    for failure in failures_in_chain(error, boundary_for):
+        event = record_of(failure, boundary_for)
         if event is not None:
             events.setdefault(event.event_id, event)
-    own = outermost(error, boundary_for)
-    return FailureReport(
-        events=closed(events), failure_id=event_id(own) if own is not None else None
-    )
-
-
-def closed(events: Mapping[str, FailureEvent]) -> dict[str, FailureEvent]:
-    """`events` with each cause cleared that is not among them, or whose edge closes a cycle."""
-    kept = {
-        key: event
-        if event.cause_id is None or event.cause_id in events
-        else event.model_copy(update={"cause_id": None})
-        for key, event in events.items()
-    }
-    for key in list(closing_edges({key: event.cause_id for key, event in kept.items()})):
-        kept[key] = kept[key].model_copy(update={"cause_id": None})
-    return kept
+    own = outermost_failure(error, boundary_for)
+    failure_id = None if own is None else event_id(own)
+    return FailureReport(events=close_map(events), failure_id=failure_id)
 
 
 def rebuild_failure(report: FailureReport) -> NgFailureEvent | None:
-    """The failure that `failure_id` names, with its causes as `__cause__`; None where the report has no own failure."""
+    """Return the failure that `failure_id` names, with its causes as `__cause__`.
+
+    None if the report has no own failure.
+    """
     effect: NgFailureEvent | None = None
     outer: NgFailureEvent | None = None
-    for key in chain(
-        {key: event.cause_id for key, event in report.events.items()}, report.failure_id
-    ):
+    causes = {key: event.cause_id for key, event in report.events.items()}
+    for key in chain(causes, report.failure_id):
         error = NgFailureEvent.from_record(report.events[key])
         if effect is not None:
             effect.__cause__ = error
@@ -58,5 +56,5 @@ def rebuild_failure(report: FailureReport) -> NgFailureEvent | None:
 
 
 def find_boundary_failure(error: BaseException) -> BaseException | None:
-    """The outermost failure of the explicit chain of `error` that names a boundary itself, or None."""
-    return outermost(error, named_boundary)
+    """Return the outermost failure of the explicit chain that names a boundary itself, or None."""
+    return outermost_failure(error, named_boundary)

@@ -209,3 +209,16 @@ def validate_failure_event_map(events: Mapping[str, FailureEvent]) -> Mapping[st
     for key in cause_graph.closing_edges({key: event.cause_id for key, event in events.items()}):
         raise ValueError(f"the cause {events[key].cause_id!r} of event {key!r} closes a cycle")
     return events
+
+
+# Pickles name what is public, so that they outlive a module's place in the package.
+for _public in (
+    EpisodeFailure,
+    FailureBoundary,
+    FailureEvent,
+    FailureReport,
+    ModelFailureDetails,
+    SandboxFailureDetails,
+    SdkErrorDetails,
+):
+    _public.__module__ = "failgraph"

@@ -40,9 +40,9 @@ def provider_init(
     """`TracerProvider.__init__`: reach each provider as it is made."""
     wrapped(*args, **kwargs)
     with guard("attaching"):
-        from failgraph.recording.sdk_spans import shares_a_pipeline
+        from failgraph.recording.sdk_spans import is_failure_span_provider
 
-        if not shares_a_pipeline(instance):
+        if not is_failure_span_provider(instance):
             add_processor(instance, f"a new {class_name(instance)}")
 
 

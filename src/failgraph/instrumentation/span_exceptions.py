@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from opentelemetry.trace import Span, Status, StatusCode
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import carries_failure
-from failgraph.recording.recorder import record_leaving
+from failgraph.recording.api import record_leaving
+from failgraph.recording.hop import running_hop
 from failgraph.redaction import HIDDEN, redact_and_truncate
 from failgraph.settings import current
 from failgraph.text import escape_surrogates, safe_str
@@ -63,7 +63,7 @@ def set_status(
     code = status.status_code if isinstance(status, Status) else status
     if code is not StatusCode.ERROR:
         return wrapped(*args, **kwargs)
-    error, hop = sys.exc_info()[1], current_hop.get()
+    error, hop = sys.exc_info()[1], running_hop()
     inside = hop is None or error is not hop.handled_around
     if error is not None and inside and _is_recording(instance):
         # It may be another span's status that is set while an exception is handled: the failure goes where it was made.

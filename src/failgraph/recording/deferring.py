@@ -1,4 +1,8 @@
-"""Failures that are recorded a little later: where they were met, a finalizer or a signal handler, nothing may lock."""
+"""Failures that are recorded a little later, because they were met where no lock may be taken.
+
+That is in finalizers and signal handlers: the interrupted code may hold a lock of OpenTelemetry's
+SDK.
+"""
 
 from __future__ import annotations
 
@@ -10,66 +14,79 @@ from typing import NamedTuple
 
 from opentelemetry.trace import Span
 
-from failgraph.context import Birth
+from failgraph.context import Moment
 from failgraph.diagnostics import count
 from failgraph.recording.observation import Hints
 
-MAX_WAITING = 1024
-"""Failures that wait at most; further ones are refused and counted."""
+MAX_DEFERRED = 1024
+"""Failures that may wait; further ones are refused and counted."""
 
 
-class Deferred(NamedTuple):
-    """One that waits."""
+class DeferredFailure(NamedTuple):
+    """One failure that waits.
+
+    Attributes:
+        failure: What was handed in, or `Observations` that were made of it already.
+        hints: What the caller added.
+        birth: Where it was met.
+        span: The span that the caller named, or None.
+        is_own: True if it is to be the own failure of its hop.
+    """
 
     failure: object
-    """What was handed in, or what was observed of it already."""
     hints: Hints
-    birth: Birth
+    birth: Moment
     span: Span | None
-    own: bool
+    is_own: bool
 
 
-class Waiting:
-    """The queue of them; putting takes no lock."""
+class DeferredQueue:
+    """The failures that wait. `put` takes no lock.
+
+    Attributes:
+        may_have_work: True if a failure waits, or was refused and is not counted yet.
+    """
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[Deferred] = SimpleQueue()
+        self._queue: SimpleQueue[DeferredFailure] = SimpleQueue()
         self._refused = 0
-        self.some = False
-        """Whether any may wait, or was refused and is not counted yet."""
-        self._taking = threading.local()
+        self.may_have_work = False
+        self._draining = threading.local()
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return the number of failures that wait."""
         return self._queue.qsize()
 
-    def put(self, deferred: Deferred) -> bool:
-        """Let one wait; whether there was room."""
-        if self._queue.qsize() >= MAX_WAITING:
+    def put(self, deferred: DeferredFailure) -> bool:
+        """Add a failure. Return False if there is no room for it."""
+        if self._queue.qsize() >= MAX_DEFERRED:
             self._refused += 1
-            self.some = True
+            self.may_have_work = True
             return False
         self._queue.put(deferred)
-        self.some = True
+        self.may_have_work = True
         return True
 
-    def taken(self) -> Iterator[Deferred]:
-        """Each that waits now, oldest first: more may come faster than they are recorded.
+    def drain(self) -> Iterator[DeferredFailure]:
+        """Yield each failure that waits now, oldest first.
 
-        A thread that is at it already gets none: what it records ends spans, too.
+        Failures that come meanwhile wait: they may come faster than they are recorded.
+
+        A thread that is draining already gets none: what it records ends spans, and so comes back
+        here.
         """
-        if getattr(self._taking, "now", False):
+        if getattr(self._draining, "active", False):
             return
-        self.some = False  # before the look: what comes later says so again
+        self.may_have_work = False  # before looking: a failure that comes meanwhile sets it again
         if self._refused:
             count("deferred_refused", self._refused)
             self._refused = 0
-        self._taking.now = True
+        self._draining.active = True
         try:
-            with suppress(Empty):  # another thread may have taken the last
+            with suppress(Empty):  # another thread may have taken the last one
                 for _ in range(self._queue.qsize()):
                     yield self._queue.get_nowait()
         finally:
-            self._taking.now = False
+            self._draining.active = False
             if self._queue.qsize():
-                self.some = True
+                self.may_have_work = True

@@ -1,4 +1,4 @@
-"""Getting spans out before a process ends, with a deadline that holds. Of signals nothing is changed."""
+"""Get spans out before a process ends, in bounded time. Installs no signal handlers."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ from typing import Any
 
 from failgraph.diagnostics import count, guard
 
+_FINALIZER_PRIORITY = 0  # after the finalizers of others, which may still end spans
+
 
 def flush_within(
     timeout_s: float, drain: Callable[[], None], providers: Callable[[], Iterable[Any]]
 ) -> bool:
-    """Call `drain`, then flush the `providers`; whether all of that was done within `timeout_s` seconds.
+    """Call `drain`, then flush the `providers`. Return True if all was done in `timeout_s` seconds.
 
-    The SDK's own time limit is not kept by every exporter, so the work runs on a daemon thread that is left behind.
+    Not every exporter keeps the SDK's own time limit, so a daemon thread does the work and is left
+    behind at the deadline.
     """
     with guard("flush"):
-        done: list[bool] = []
+        results: list[bool] = []
 
         def work() -> None:
             with guard("flush"):
                 drain()
             with guard(
                 "flush"
-            ):  # the API raises where it cannot make the provider that a variable names
-                done.append(all([_flushed(each, timeout_s) for each in providers()]))  # noqa: C419 - each has its turn
+            ):  # the API raises if a variable names a provider that it cannot make
+                # A list, so that each provider is flushed, also after one has failed.
+                results.append(all([_flush(each, timeout_s) for each in providers()]))  # noqa: C419
 
         worker = threading.Thread(target=work, name="failgraph-flush", daemon=True)
         try:
             worker.start()
-        except RuntimeError:  # the interpreter is so far down that there are no new threads
+        except RuntimeError:  # the interpreter is shutting down and starts no new threads
             return False
         worker.join(timeout_s)
-        if done:
-            return done[0]
+        if results:
+            return results[0]
         count("flush_timeout")
     return False
 
 
-def _flushed(provider: Any, timeout_s: float) -> bool:
-    """Flush one provider; True also where there is nothing to flush."""
-    flush_provider = getattr(provider, "force_flush", None)
+def _flush(provider: Any, timeout_s: float) -> bool:
+    """Flush one provider. Return True also if it has nothing to flush."""
+    force_flush = getattr(provider, "force_flush", None)
     with guard("flush"):
-        return not callable(flush_provider) or flush_provider(int(timeout_s * 1000)) is not False
+        return not callable(force_flush) or force_flush(int(timeout_s * 1000)) is not False
     return False
 
 
-def at_exit(flush: Callable[[], object]) -> None:
-    """Have `flush` called when this process ends, once: at exit, which children of `multiprocessing` come past."""
-    atexit.unregister(flush)  # a forked child has its parent's
+def call_at_exit(flush: Callable[[], object]) -> None:
+    """Call `flush` once when this process ends; children of `multiprocessing` skip `atexit`."""
+    atexit.unregister(flush)  # a forked child has that of its parent
     atexit.register(flush)
     process, util = (
         sys.modules.get("multiprocessing.process"),
         sys.modules.get("multiprocessing.util"),
     )
     if process is not None and util is not None and process.parent_process() is not None:
-        util.Finalize(None, flush, exitpriority=_LATE)
-
-
-_LATE = 0
-"""After the finalizers of others, which may still end spans."""
+        util.Finalize(None, flush, exitpriority=_FINALIZER_PRIORITY)

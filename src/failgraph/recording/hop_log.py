@@ -1,21 +1,24 @@
-"""The failures that one hop has seen: bounded, and the report that is made of them."""
+"""The failures that one hop has seen, and the report that is made of them. Bounded."""
 
 from __future__ import annotations
 
 import threading
 from typing import NamedTuple
 
-from failgraph.codec.report_encoder import HopSummary as Seen
+from failgraph.codec.report_encoder import HopSummary
 from failgraph.diagnostics import count
-from failgraph.exceptions.reports import closed
 from failgraph.failure import cause_graph
+from failgraph.failure.closing import close_map
 from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.text import ID_LENGTH
 
 MAX_LOGGED = 1024
+"""Failures that a hop's log holds."""
 MAX_REPORTED = 256
+"""Failures that a report holds."""
 
-# One for all logs, so that a forked child can have a new one: threads that were given one context share its hop.
+# One lock for all logs, so that a forked child can get a new one: threads that were given one
+# context share its hop.
 _lock = threading.RLock()
 
 
@@ -25,123 +28,149 @@ def reset_after_fork() -> None:
     _lock = threading.RLock()
 
 
-class Logged(NamedTuple):
-    """A failure in the log; `time_unix_nano` and `seq` give its order."""
+class LoggedFailure(NamedTuple):
+    """A failure in the log.
+
+    Attributes:
+        event: Its record.
+        time_unix_nano: When it was observed, in ns since the epoch.
+        seq: Its order in the process, among failures of one time.
+        is_remote: True for a copy that a peer sent.
+    """
 
     event: FailureEvent
     time_unix_nano: int
     seq: int
-    remote: bool = False
-    """A copy that a peer sent."""
+    is_remote: bool = False
 
 
-def _text(event: FailureEvent) -> int:
-    """How much a copy of an event says."""
+def _size(event: FailureEvent) -> int:
+    """Return how much text a copy of an event holds, in bytes of JSON."""
     return len(event.model_dump_json())
 
 
 class HopLog:
-    """What a hop has seen, each failure once. Of copies of one id the observer's own is kept, of peers' the longest."""
+    """The failures that a hop has seen, each once.
+
+    Of several copies of one event id, the observer's own is kept; among copies from peers, the
+    longest.
+
+    Attributes:
+        failure_id: The event id of the hop's own failure, or None.
+    """
 
     def __init__(self) -> None:
-        self._logged: dict[str, Logged] = {}
-        self._effects: dict[str, int] = {}
-        self._seen = 0
+        self._logged: dict[str, LoggedFailure] = {}
+        self._effect_counts: dict[str, int] = {}  # kept events by the cause that they name
+        self._total_seen = 0
         self._omitted = False
         self.failure_id: str | None = None
 
     def __len__(self) -> int:
-        """How many failures it holds."""
+        """Return the number of failures that it holds."""
         return len(self._logged)
 
-    def note(self, logged: Logged) -> None:
-        """Add a failure."""
-        event = logged.event
+    def add(self, failure: LoggedFailure) -> None:
+        """Add a failure, or a better copy of one."""
+        event = failure.event
         with _lock:
             known = self._logged.get(event.event_id)
             if known is not None:
-                if known.remote and (not logged.remote or _text(event) > _text(known.event)):
-                    self._replace(known, logged)
+                if _is_better(failure, known):
+                    self._replace(known, failure)
                 return
-            self._seen += 1
-            self._logged[event.event_id] = logged
-            self._name(event.cause_id, 1)
+            self._total_seen += 1
+            self._logged[event.event_id] = failure
+            self._count_effect(event.cause_id, 1)
             if len(self._logged) > MAX_LOGGED:
                 self._evict(event.event_id)
 
-    def _replace(self, known: Logged, better: Logged) -> None:
-        """Put a better copy in the place of one; an edge that only the one has is kept."""
+    def _replace(self, known: LoggedFailure, better: LoggedFailure) -> None:
+        """Put a better copy in place of a known one; keep a cause that only the known one names."""
         event = better.event
         if event.cause_id is None and known.event.cause_id is not None:
             event = event.model_copy(update={"cause_id": known.event.cause_id})
-        self._name(known.event.cause_id, -1)
-        self._name(event.cause_id, 1)
-        self._logged[event.event_id] = known._replace(event=event, remote=better.remote)
+        self._count_effect(known.event.cause_id, -1)
+        self._count_effect(event.cause_id, 1)
+        self._logged[event.event_id] = known._replace(event=event, is_remote=better.is_remote)
 
-    def _name(self, cause_id: str | None, by: int) -> None:
+    def _count_effect(self, cause_id: str | None, by: int) -> None:
         """Count how many kept events name `cause_id` as their cause."""
-        if cause_id is not None:
-            left = self._effects.get(cause_id, 0) + by
-            if left:
-                self._effects[cause_id] = left
-            else:
-                del self._effects[cause_id]
+        if cause_id is None:
+            return
+        effects = self._effect_counts.get(cause_id, 0) + by
+        if effects:
+            self._effect_counts[cause_id] = effects
+        else:
+            del self._effect_counts[cause_id]
+
+    def _evict(self, newest_id: str) -> None:
+        """Drop the oldest failure that no kept one names as its cause, copies from peers first."""
+        kept = (newest_id, self.failure_id)
+        candidates = [key for key in self._logged if key not in kept]
+        unnamed = [key for key in candidates if not self._effect_counts.get(key)]
+        remote = [key for key in unnamed if self._logged[key].is_remote]
+        evicted = (remote or unnamed or candidates)[0]
+        self._count_effect(self._logged.pop(evicted).event.cause_id, -1)
+        self._omitted = True
+        count("log_evicted")
 
     def claim(self, event_id: str | None) -> bool:
-        """Make a failure of the log the hop's own; whether it is in the log."""
+        """Make a logged failure the hop's own. Return False if it is not in the log."""
         with _lock:
             if event_id is None or event_id not in self._logged:
                 return False
             self.failure_id = event_id
             return True
 
-    def _evict(self, newest: str) -> None:
-        """Let the oldest go that no kept event names as its cause, peers' copies first; else the oldest."""
-        kept = (newest, self.failure_id)
-        free = [key for key in self._logged if key not in kept]
-        unnamed = [key for key in free if not self._effects.get(key)]
-        gone = next((key for key in unnamed if self._logged[key].remote), (unnamed or free)[0])
-        self._name(self._logged.pop(gone).event.cause_id, -1)
-        self._omitted = True
-        count("log_evicted")
-
-    def absorb(self, other: HopLog) -> None:
-        """Add what a hop inside this one has seen; its own failure is none of ours yet."""
+    def absorb(self, inner: HopLog) -> None:
+        """Add what a hop inside this one has seen; its own failure does not become this hop's."""
         with _lock:
-            for logged in list(other._logged.values()):
-                self.note(logged)
-            self._seen += other._seen - len(other._logged)
-            self._omitted = self._omitted or other._omitted
+            for failure in list(inner._logged.values()):
+                self.add(failure)
+            self._total_seen += inner._total_seen - len(inner._logged)
+            self._omitted = self._omitted or inner._omitted
 
-    def _ordered(self) -> dict[str, FailureEvent]:
+    def seen(self) -> HopSummary:
+        """Return all that the hop has seen, earliest first, for the attributes of its span."""
+        events = self._by_time()
+        failure_id = self._reportable_id(events)
+        omitted = self._omitted or failure_id != self.failure_id
+        return HopSummary(events, failure_id, omitted, self._total_seen)
+
+    def report(self) -> FailureReport:
+        """Return the hop's report.
+
+        It holds at most 256 failures: the chain of the own failure first, then the newest.
+        `omitted` is set if that is not all.
+        """
+        events = self._by_time()
+        failure_id = self._reportable_id(events)
+        causes = {key: event.cause_id for key, event in events.items()}
+        own_chain = cause_graph.chain(causes, failure_id)[:MAX_REPORTED]
+        in_chain = set(own_chain)
+        others = [key for key in reversed(events) if key not in in_chain]
+        kept = {*own_chain, *others[: MAX_REPORTED - len(own_chain)]}
+        omitted = self._omitted or len(kept) < len(events) or failure_id != self.failure_id
+        return FailureReport(
+            events=close_map({key: event for key, event in events.items() if key in kept}),
+            failure_id=failure_id,
+            omitted=omitted,
+        )
+
+    def _by_time(self) -> dict[str, FailureEvent]:
         with _lock:
             logged = list(self._logged.values())
         logged.sort(key=lambda each: (each.time_unix_nano, each.seq))
         return {each.event.event_id: each.event for each in logged}
 
-    def seen(self) -> Seen:
-        """All of it, earliest first, for the hop's span."""
-        events = self._ordered()
-        failure_id = self._own(events)
-        return Seen(events, failure_id, self._omitted or failure_id != self.failure_id, self._seen)
-
-    def report(self) -> FailureReport:
-        """The report: at most 256 failures, the own chain first, then the newest; `omitted` where that is not all."""
-        events = self._ordered()
-        failure_id = self._own(events)
-        chosen = cause_graph.chain(
-            {key: event.cause_id for key, event in events.items()}, failure_id
-        )[:MAX_REPORTED]
-        own_chain = set(chosen)
-        newest = [key for key in reversed(events) if key not in own_chain]
-        kept = {*chosen, *newest[: MAX_REPORTED - len(chosen)]}
-        return FailureReport(
-            events=closed({key: event for key, event in events.items() if key in kept}),
-            failure_id=failure_id,
-            omitted=self._omitted or len(kept) < len(events) or failure_id != self.failure_id,
-        )
-
-    def _own(self, events: dict[str, FailureEvent]) -> str | None:
-        # A report cannot name an id of more than 128 characters; `omitted` then says that something is missing.
+    def _reportable_id(self, events: dict[str, FailureEvent]) -> str | None:
+        """Return the own failure's id, or None if a report cannot name it: it may be too long."""
         own = self.failure_id
         return own if own is not None and own in events and len(own) <= ID_LENGTH else None
+
+
+def _is_better(new: LoggedFailure, known: LoggedFailure) -> bool:
+    if not known.is_remote:
+        return False
+    return not new.is_remote or _size(new.event) > _size(known.event)

@@ -1,279 +1,289 @@
-"""What this process has written, by trace: bounded, so that a failure is written once and an effect finds its cause.
+"""What this process has written, by trace.
 
-Empty until something fails, but for a count of open hops. The least recently used trace goes first, counted.
+With it a failure is written once, and an effect finds the span of its cause.
+
+Bounded. It is empty until something fails, except for a count of open hops. The least recently used
+trace is dropped first, and counted.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from opentelemetry.trace import SpanContext
 
 from failgraph.diagnostics import count
 from failgraph.failure.records import FailureEvent
 from failgraph.recording.hop_log import HopLog
+from failgraph.recording.trace_entry import (
+    SpanEntry,
+    TraceEntry,
+    TraceFailures,
+    WrittenFailure,
+)
 
 MAX_TRACES = 1024
+"""Traces that are kept."""
 MAX_EVENTS = 4096
-"""Failures kept a trace."""
+"""Failures that are kept of one trace."""
 MAX_EVENTS_IN_ALL = 65536
+"""Failures that are kept of all traces."""
 MAX_SPANS = 1024
-"""Spans a trace of which is known what failgraph has put on them."""
+"""Spans of one trace for which is kept what failgraph put on them."""
 MAX_PLACES = 16384
-"""Failures of which the span is remembered, across traces."""
+"""Failures whose span is remembered, of all traces."""
 MAX_EVENTS_A_SPAN = 64
-"""Failure events written on one span before failure spans take over: past its limit a span drops the oldest."""
+"""Failure events on one span; further ones go on failure spans.
+
+Past the provider's limit a span drops its oldest event, which is the root cause.
+"""
 MAX_LINKS_A_SPAN = 16
+"""Links that failgraph adds to one span."""
+
+_Entry = TypeVar("_Entry", "SpanEntry", "WrittenFailure")
 
 
-class Written(NamedTuple):
-    """A failure of a trace, and the span that holds it (None while it is being written)."""
-
-    event: FailureEvent
-    remote: bool
-    span_context: SpanContext | None
-
-
-class _Span:
-    """What failgraph has put on one span."""
-
-    __slots__ = ("events", "links", "log")
-
-    def __init__(self) -> None:
-        self.events = 0
-        self.links: set[tuple[int, int]] = set()
-        self.log: HopLog | None = None
-
-
-class _Trace:
-    __slots__ = ("events", "failure_id", "hopped", "spans")
-
-    def __init__(self) -> None:
-        self.events: dict[str, Written] = {}
-        self.spans: dict[int, _Span] = {}
-        self.hopped = False
-        self.failure_id: str | None = None
-
-
-_Kept = TypeVar("_Kept", "_Span", "Written")
-
-
-def _make_room(kept: dict[str, _Kept] | dict[int, _Kept], most: int) -> int:
-    """Let the oldest go where one more would be too many; how many went."""
-    if len(kept) < most:
+def _drop_oldest(entries: dict[str, _Entry] | dict[int, _Entry], limit: int) -> int:
+    """Drop the oldest entry if one more would exceed `limit`. Return the number dropped."""
+    if len(entries) < limit:
         return 0
-    del kept[next(iter(kept))]  # type: ignore[arg-type]
+    del entries[next(iter(entries))]  # type: ignore[arg-type]
     return 1
 
 
 class Index:
-    """All traces of this process in which something failed."""
+    """The traces of this process in which something failed.
+
+    Attributes:
+        traces: The entries by trace id; membership may be asked without the lock.
+    """
 
     def __init__(self) -> None:
         # Reentrant, and held for dict operations only: a signal handler may record.
         self._lock = threading.RLock()
-        self.traces: OrderedDict[int, _Trace] = OrderedDict()
-        """By id; whether one is in it may be asked without the lock."""
+        self.traces: OrderedDict[int, TraceEntry] = OrderedDict()
         self._places: OrderedDict[str, SpanContext] = OrderedDict()
-        self._open: dict[int, int] = {}
-        self._events = 0
+        self._open_hops: dict[int, int] = {}  # open hops by trace id
+        self._event_count = 0
 
     def __len__(self) -> int:
-        """How many traces have an entry."""
+        """Return the number of traces that have an entry."""
         return len(self.traces)
 
-    def _entry(self, trace_id: int) -> _Trace:
-        entry = self.traces.get(trace_id)
-        if entry is None:
-            entry = self.traces[trace_id] = _Trace()
-        else:
-            self.traces.move_to_end(trace_id)
-        while len(self.traces) > MAX_TRACES or (
-            self._events > MAX_EVENTS_IN_ALL and len(self.traces) > 1
-        ):
-            _, oldest = self.traces.popitem(last=False)
-            self._events -= len(oldest.events)
-            count("traces_evicted")
-        return entry
-
-    def _span(self, context: SpanContext) -> _Span:
-        spans = self._entry(context.trace_id).spans
-        span = spans.get(context.span_id)
-        if span is None:
-            _make_room(spans, MAX_SPANS)
-            span = spans[context.span_id] = _Span()
-        return span
+    # --- failures
 
     def claim(
-        self, trace_id: int, event: FailureEvent, *, remote: bool, in_hop: bool
-    ) -> Written | None:
-        """Claim the writing of `event` in this trace; what was written before, or None where it is to be written.
+        self, trace_id: int, event: FailureEvent, *, is_remote: bool, in_hop: bool
+    ) -> WrittenFailure | None:
+        """Claim the right to write `event` to a trace.
 
-        The observer's own takes the place of a peer's copy.
+        The observer's own record takes the place of a copy from a peer.
+
+        Returns:
+            What was written before, or None if `event` is to be written.
         """
         with self._lock:
             entry = self._entry(trace_id)
-            entry.hopped = entry.hopped or in_hop
+            entry.had_hop = entry.had_hop or in_hop
             known = entry.events.get(event.event_id)
-            if known is not None and (remote or not known.remote):
+            if known is not None and (is_remote or not known.is_remote):
                 return known
             if known is None:
-                gone = _make_room(entry.events, MAX_EVENTS)
-                if gone:
+                dropped = _drop_oldest(entry.events, MAX_EVENTS)
+                if dropped:
                     count("events_evicted")
-                self._events += 1 - gone
-            entry.events[event.event_id] = Written(event, remote, None)
+                self._event_count += 1 - dropped
+            entry.events[event.event_id] = WrittenFailure(event, is_remote, None)
             return None
 
     def release(self, trace_id: int, event_id: str) -> None:
         """Give a claim back: nothing was written, and it may be tried again."""
         with self._lock:
             entry = self.traces.get(trace_id)
-            if entry is not None and entry.events.pop(event_id, None) is not None:
-                self._events -= 1
-                if not entry.events:
-                    del self.traces[trace_id]
+            if entry is None or entry.events.pop(event_id, None) is None:
+                return
+            self._event_count -= 1
+            if not entry.events:
+                del self.traces[trace_id]
 
-    def place(self, event: FailureEvent, span_context: SpanContext, *, remote: bool) -> None:
-        """Remember the span that holds `event`; as the place of the failure itself only from its observer."""
+    def set_place(self, event: FailureEvent, span_context: SpanContext, *, is_remote: bool) -> None:
+        """Remember the span that holds `event`; a copy does not become the place of the failure."""
         with self._lock:
             events = self._entry(span_context.trace_id).events
             if event.event_id in events:
-                events[event.event_id] = Written(event, remote, span_context)
-            if not remote:
-                self._remember(event.event_id, span_context)
+                events[event.event_id] = WrittenFailure(event, is_remote, span_context)
+            if not is_remote:
+                self._remember_place(event.event_id, span_context)
 
-    def told(self, event: FailureEvent, trace_id: int, span_context: SpanContext) -> None:
-        """A peer has recorded `event` on that span: in this trace it is not written again, and effects find it.
+    def set_remote_place(
+        self, event: FailureEvent, trace_id: int, span_context: SpanContext
+    ) -> None:
+        """Take note that a peer has recorded `event` on a span.
 
-        What this process observed itself, or was told before, stands.
+        It is not written to this trace again, and effects find it. What this process observed
+        itself, or learned before, stands.
         """
         with self._lock:
-            if self.claim(trace_id, event, remote=True, in_hop=True) is None:
-                self._entry(trace_id).events[event.event_id] = Written(event, True, span_context)
+            if self.claim(trace_id, event, is_remote=True, in_hop=True) is None:
+                self._entry(trace_id).events[event.event_id] = WrittenFailure(
+                    event, True, span_context
+                )
             if event.event_id not in self._places:
-                self._remember(event.event_id, span_context)
-
-    def _remember(self, event_id: str, span_context: SpanContext) -> None:
-        self._places[event_id] = span_context
-        self._places.move_to_end(event_id)
-        if len(self._places) > MAX_PLACES:
-            self._places.popitem(last=False)
-            count("places_evicted")
+                self._remember_place(event.event_id, span_context)
 
     def place_of(self, event_id: str | None, trace_id: int) -> SpanContext | None:
-        """The span of a failure that this process observed or was told of, in this trace before any other."""
+        """Return the span of a failure, in this trace if possible, or None if it is not known."""
         if event_id is None:
             return None
         with self._lock:
             written = self._written(trace_id, event_id)
-            if written is not None and not written.remote and written.span_context is not None:
+            if written is not None and not written.is_remote and written.span_context is not None:
                 return written.span_context
             return self._places.get(event_id)
 
-    def _written(self, trace_id: int, event_id: str) -> Written | None:
-        entry = self.traces.get(trace_id)
-        return entry.events.get(event_id) if entry is not None else None
-
     def find(self, event_id: str, trace_id: int) -> FailureEvent | None:
-        """A failure that this process has written, in this trace or in another that it still knows."""
+        """Return a failure that this process has written, in this trace or another known one."""
         with self._lock:
             place = self._places.get(event_id)
-            for here in (trace_id, place.trace_id if place is not None else 0):
-                written = self._written(here, event_id)
+            for candidate in (trace_id, 0 if place is None else place.trace_id):
+                written = self._written(candidate, event_id)
                 if written is not None:
                     return written.event
             return None
 
     def observed(self, event_id: str, trace_id: int) -> FailureEvent | None:
-        """A failure of this trace that this process observed itself; None for one that it was told of."""
+        """Return a failure of this trace that this process observed itself, or None."""
         with self._lock:
             written = self._written(trace_id, event_id)
-            return written.event if written is not None and not written.remote else None
+            return None if written is None or written.is_remote else written.event
 
     def span_of(self, trace_id: int, event_id: str) -> SpanContext | None:
-        """The span that holds a failure in this trace, where it is still known."""
+        """Return the span that holds a failure in this trace, or None if it is not known."""
         with self._lock:
             written = self._written(trace_id, event_id)
-            return written.span_context if written is not None else None
+            return None if written is None else written.span_context
 
-    def retire(self, trace_id: int) -> None:
-        """A failure came after its span had ended: where no hop is open, the trace is the first to go for another."""
+    def failures_of(self, trace_id: int) -> TraceFailures:
+        """Return what was written to a trace; empty if nothing is known of it."""
         with self._lock:
-            if trace_id in self.traces and trace_id not in self._open:
-                self.traces.move_to_end(trace_id, last=False)
+            entry = self.traces.get(trace_id)
+            if entry is None:
+                return TraceFailures({}, None)
+            events = {key: written.event for key, written in entry.events.items()}
+            return TraceFailures(events, entry.failure_id)
 
-    def take_slot(self, span_context: SpanContext) -> bool:
-        """Take one of the places that failgraph allows itself on a span."""
+    # --- spans
+
+    def take_event_slot(self, span_context: SpanContext) -> bool:
+        """Take one of the event slots of a span. Return False if none is left."""
         with self._lock:
-            span = self._span(span_context)
+            span = self._span_entry(span_context)
             if span.events >= MAX_EVENTS_A_SPAN:
                 return False
             span.events += 1
             return True
 
     def take_link(self, source: SpanContext, target: SpanContext) -> bool:
-        """Take the link from one span to another: once, and not past the most that a span gets."""
+        """Take a link between two spans. Return False if it exists or the limit is reached."""
         with self._lock:
-            links = self._span(source).links
+            links = self._span_entry(source).links
             key = (target.trace_id, target.span_id)
             if key in links or len(links) >= MAX_LINKS_A_SPAN:
                 return False
             links.add(key)
             return True
 
-    def opened(self, trace_id: int) -> None:
-        """A hop opens in this trace."""
+    def swap_log(self, span_context: SpanContext, log: HopLog) -> HopLog | None:
+        """Make `log` that of the hop on a span. Return that of an earlier hop on it, or None."""
         with self._lock:
-            self._open[trace_id] = self._open.get(trace_id, 0) + 1
+            span = self._span_entry(span_context)
+            before, span.log = span.log, log
+            return before
 
-    def closed(self, trace_id: int, *, over: bool) -> None:
-        """A hop of this trace closes; where the trace is `over` here and no other is open, the entry is freed."""
-        with self._lock:
-            left = self._open.get(trace_id, 1) - 1
-            if left:
-                self._open[trace_id] = left
-            else:
-                self._open.pop(trace_id, None)
-            entry = self.traces.get(trace_id)
-            if entry is not None:
-                entry.hopped = True
-                if over and not left:
-                    self._free(trace_id)
-
-    def span_ended(self, span_context: SpanContext, *, local_root: bool) -> None:
-        """Forget what is on the span; with the last one of the trace in this process, free the entry of its hops."""
+    def span_ended(self, span_context: SpanContext, *, is_local_root: bool) -> None:
+        """Forget a span; if it is the local root of a trace without open hops, forget the trace."""
         trace_id = span_context.trace_id
         with self._lock:
             entry = self.traces.get(trace_id)
             if entry is None:
                 return
             entry.spans.pop(span_context.span_id, None)
-            if local_root and entry.hopped and trace_id not in self._open:
-                self._free(trace_id)
+            if is_local_root and entry.had_hop and trace_id not in self._open_hops:
+                self._forget(trace_id)
 
-    def _free(self, trace_id: int) -> None:
-        self._events -= len(self.traces.pop(trace_id).events)
+    # --- hops and traces
 
-    def log_before(self, span_context: SpanContext, log: HopLog) -> HopLog | None:
-        """The log of the hop that closed on this span before, if any; `log` takes its place."""
+    def hop_opened(self, trace_id: int) -> None:
+        """Count an open hop of a trace."""
         with self._lock:
-            span = self._span(span_context)
-            before, span.log = span.log, log
-            return before
+            self._open_hops[trace_id] = self._open_hops.get(trace_id, 0) + 1
 
-    def own(self, trace_id: int, failure_id: str | None) -> None:
-        """Name the own failure of the trace's outermost hop here."""
+    def hop_closed(self, trace_id: int, *, is_over: bool) -> None:
+        """Count a closed hop; forget the trace if it `is_over` here and has no other open hop."""
+        with self._lock:
+            left = self._open_hops.get(trace_id, 1) - 1
+            if left:
+                self._open_hops[trace_id] = left
+            else:
+                self._open_hops.pop(trace_id, None)
+            entry = self.traces.get(trace_id)
+            if entry is None:
+                return
+            entry.had_hop = True
+            if is_over and not left:
+                self._forget(trace_id)
+
+    def retire(self, trace_id: int) -> None:
+        """Make a trace the next to be dropped: a failure came after its span had ended."""
+        with self._lock:
+            if trace_id in self.traces and trace_id not in self._open_hops:
+                self.traces.move_to_end(trace_id, last=False)
+
+    def set_own_failure(self, trace_id: int, failure_id: str | None) -> None:
+        """Name the own failure of the outermost hop of a trace in this process."""
         with self._lock:
             if trace_id in self.traces:
                 self.traces[trace_id].failure_id = failure_id
 
-    def events(self, trace_id: int) -> tuple[dict[str, FailureEvent], str | None]:
-        """What was written in a trace, in order, and its own failure."""
-        with self._lock:
-            entry = self.traces.get(trace_id)
-            if entry is None:
-                return {}, None
-            return {key: written.event for key, written in entry.events.items()}, entry.failure_id
+    # --- helpers; the lock is held
+
+    def _entry(self, trace_id: int) -> TraceEntry:
+        entry = self.traces.get(trace_id)
+        if entry is None:
+            entry = self.traces[trace_id] = TraceEntry()
+        else:
+            self.traces.move_to_end(trace_id)
+        while self._is_over_limit():
+            _, oldest = self.traces.popitem(last=False)
+            self._event_count -= len(oldest.events)
+            count("traces_evicted")
+        return entry
+
+    def _is_over_limit(self) -> bool:
+        if len(self.traces) > MAX_TRACES:
+            return True
+        return self._event_count > MAX_EVENTS_IN_ALL and len(self.traces) > 1
+
+    def _span_entry(self, context: SpanContext) -> SpanEntry:
+        spans = self._entry(context.trace_id).spans
+        span = spans.get(context.span_id)
+        if span is None:
+            _drop_oldest(spans, MAX_SPANS)
+            span = spans[context.span_id] = SpanEntry()
+        return span
+
+    def _written(self, trace_id: int, event_id: str) -> WrittenFailure | None:
+        entry = self.traces.get(trace_id)
+        return None if entry is None else entry.events.get(event_id)
+
+    def _remember_place(self, event_id: str, span_context: SpanContext) -> None:
+        self._places[event_id] = span_context
+        self._places.move_to_end(event_id)
+        if len(self._places) > MAX_PLACES:
+            self._places.popitem(last=False)
+            count("places_evicted")
+
+    def _forget(self, trace_id: int) -> None:
+        self._event_count -= len(self.traces.pop(trace_id).events)

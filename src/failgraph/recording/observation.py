@@ -1,4 +1,4 @@
-"""What somebody hands to `record`, as records: an event, an exception with its causes, the members of a group."""
+"""Make records of what is handed to `record`: an event, an exception with its causes, a group."""
 
 from __future__ import annotations
 
@@ -7,35 +7,33 @@ from typing import NamedTuple, TypeGuard
 
 from pydantic import BaseModel
 
-from failgraph.context import Birth, server_boundary
+from failgraph.context import Moment, server_boundary
 from failgraph.diagnostics import count, warn_once
+from failgraph.exceptions.boundaries import boundary_or_default
 from failgraph.exceptions.cause_chain import (
     RECORDED_ID,
     BoundaryFor,
-    Observed,
-    attribute,
+    Cause,
+    ChainedFailure,
     cause_of,
     event_id,
-    foreign_status,
+    failures_in_chain,
+    failures_without_boundary,
     is_cancellation,
     is_failure,
-    leaves,
+    leaf_exceptions,
     named_boundary,
-    observed,
-    outermost,
+    outermost_failure,
     recorded_id,
-    unplaced,
 )
 from failgraph.exceptions.failure_exception import (
     NgFailureEvent,
-    event_of,
-    keep_event,
-    named_or,
-    recorded_event,
+    record_of,
+    remember_event,
     remembered,
     renew,
-    sdk_error_details,
 )
+from failgraph.exceptions.foreign_errors import http_status_of, safe_getattr, sdk_error_details
 from failgraph.failure.boundary import parse_boundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.kinds import OTHER, UNHANDLED, kind_of
@@ -45,77 +43,110 @@ from failgraph.redaction import redact_event, redact_fields
 from failgraph.settings import current
 from failgraph.text import safe_str
 
-_TOLD = "_failgraph_told"
+_REPORTED_MISSING = "_failgraph_missing"
 """Attribute of a failure that cannot be recorded: it was counted."""
 
 
 class Hints(NamedTuple):
-    """What the caller of `record` knows; it fills only what the failure does not say itself."""
+    """What the caller of `record` adds; it fills only what the failure does not say itself.
+
+    Attributes:
+        fallback_kind: The kind if neither the failure, nor `kind`, nor the exception's type names
+            one.
+    """
 
     boundary: FailureBoundary | str | None = None
     kind: str | None = None
     stage: str | None = None
     reason: str | None = None
-    otherwise: str | None = None
-    """The kind where neither the failure, nor `kind`, nor its type says one."""
+    fallback_kind: str | None = None
 
 
 NO_HINTS = Hints()
 
 
 class Observation(NamedTuple):
-    """One failure to be written."""
+    """One failure to be written.
+
+    Attributes:
+        event: Its record.
+        birth: Where it was created, or met.
+        is_remote: True if it was observed elsewhere and is known from a report only.
+        written: The ids of the traces that it was written to, kept by its exception; None without
+            one.
+        is_urgent: True if it is to be exported at once, not with its span, which may not end soon.
+    """
 
     event: FailureEvent
-    birth: Birth
-    remote: bool = False
-    """Observed elsewhere, and known here from a report only."""
+    birth: Moment
+    is_remote: bool = False
     written: dict[int, None] | None = None
-    """The traces (ids) that the exception itself was written to, kept by the exception."""
-    at_once: bool = False
-    """To be exported now, and not with its span, which may not end for a long time."""
+    is_urgent: bool = False
 
 
 class Observations(NamedTuple):
-    """Failures, causes first, and which of them is the outermost."""
+    """Failures, causes first, and the event id of the outermost one."""
 
     all: tuple[Observation, ...] = ()
     outermost_id: str | None = None
 
 
-def observe(failure: object, hints: Hints, now: Birth) -> Observations:
-    """The records of `failure`; none where it is no failure at all, or misses a boundary or a kind."""
-    if isinstance(failure, FailureEvent) or _is_record(failure):
-        event = _of_record(failure, hints)
-        return (
-            Observations((Observation(event, now),), event.event_id)
-            if event is not None
-            else Observations()
-        )
+def observe(failure: object, hints: Hints, now: Moment) -> Observations:
+    """Return the records of `failure`; empty if it is no failure, or lacks a boundary or a kind."""
+    if isinstance(failure, FailureEvent) or _is_gym_record(failure):
+        event = _from_record(failure, hints)
+        if event is None:
+            return Observations()
+        return Observations((Observation(event, now),), event.event_id)
     if isinstance(failure, BaseException):
-        return _of_exception(failure, hints, now)
+        return _from_exception(failure, hints, now)
     count("wrong_type")
     name = type(failure).__name__
-    warn_once(
-        f"type:{name}",
-        "failgraph: record() takes a FailureEvent or an exception, not %s; nothing is recorded",
-        name,
+    message = (
+        "failgraph: record() takes a FailureEvent or an exception, not %s; nothing is recorded"
     )
+    warn_once(f"type:{name}", message, name)
     return Observations()
 
 
-def _is_record(failure: object) -> TypeGuard[BaseModel]:
-    """Whether it is a record of Gym's own class."""
-    return isinstance(failure, BaseModel) and any(
-        cls.__name__ == "FailureEvent" for cls in type(failure).__mro__
-    )
+def observe_escaping(
+    error: BaseException, now: Moment, *, allow_foreign: bool = True
+) -> Observations:
+    """Return the failures that leave with `error`: those of its explicit chain.
+
+    Under `FAILGRAPH_CAPTURE=all` an exception without a failure in its chain is one itself. The
+    outermost failure may be a foreign exception that was recorded before; then it is not among
+    them.
+
+    Args:
+        error: What leaves.
+        now: Where it leaves.
+        allow_foreign: False if the setting is not to make a failure of a foreign exception.
+    """
+    boundary_for = boundary_or_default(None)
+    outermost = outermost_failure(error, boundary_for, with_recorded=True)
+    captures = allow_foreign and current().capture == "all"
+    if outermost is None and captures and _is_capturable(error):
+        return _from_exception(error, Hints(fallback_kind=UNHANDLED), now)
+    observations = tuple(_failures(error, boundary_for, NO_HINTS, now, set()))
+    return Observations(observations, None if outermost is None else event_id(outermost))
 
 
-def _of_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
+def _is_capturable(error: BaseException) -> bool:
+    return isinstance(error, Exception) or is_cancellation(error)
+
+
+def _is_gym_record(failure: object) -> TypeGuard[BaseModel]:
+    if not isinstance(failure, BaseModel):
+        return False
+    return any(cls.__name__ == "FailureEvent" for cls in type(failure).__mro__)
+
+
+def _from_record(record: BaseModel, hints: Hints) -> FailureEvent | None:
     if isinstance(record, FailureEvent) and hints == NO_HINTS:
         return redact_event(record)
-    given = getattr(record, "event_id", None)
-    own_id = given if isinstance(given, str) and given else new_event_id()
+    given_id = getattr(record, "event_id", None)
+    own_id = given_id if isinstance(given_id, str) and given_id else new_event_id()
     return redact_fields(own_id, _filled(fields_of(record), hints))
 
 
@@ -131,138 +162,131 @@ def _filled(fields: dict[str, object], hints: Hints) -> dict[str, object]:
     return fields
 
 
-def _of_exception(error: BaseException, hints: Hints, now: Birth) -> Observations:
-    """`error` with its explicit causes, or the members of a group with theirs; `hints` are of it, or of each member."""
-    handed = leaves(error)
-    own = {id(leaf) for leaf in handed}
-    setting, hint = current().boundary or server_boundary(), parse_boundary(hints.boundary)
+def _from_exception(error: BaseException, hints: Hints, now: Moment) -> Observations:
+    """Return `error` with its explicit causes; of a group, each member with its own.
+
+    The hints are for `error`, or for each member of the group.
+    """
+    leaves = leaf_exceptions(error)
+    leaf_ids = {id(leaf) for leaf in leaves}
+    default, hint = current().boundary or server_boundary(), parse_boundary(hints.boundary)
 
     def boundary_for(failure: BaseException) -> FailureBoundary | None:
-        return named_boundary(failure) or (hint if id(failure) in own else None) or setting
+        named = named_boundary(failure)
+        if named is None and id(failure) in leaf_ids:
+            named = hint
+        return named or default
 
-    found = list(_failures(error, boundary_for, hints, now, own))
-    ids: list[str] = []
-    for leaf in handed:
-        foreign = (
-            None
-            if is_failure(leaf)
-            else _foreign(leaf, hints, hint or setting, cause_of(leaf, boundary_for))
-        )
-        if foreign is not None:
-            found.append(Observation(foreign, now))
-            ids.append(foreign.event_id)
-        else:
-            top = outermost(leaf, boundary_for)
-            ids += [event_id(top) or ""] if top is not None else []
-    return Observations(tuple(found), next(iter(ids), None))
-
-
-def escaping(error: BaseException, now: Birth, *, foreign: bool = True) -> Observations:
-    """The failures that leave with `error`: those of its explicit chain; the exception itself only where it is one.
-
-    Under `FAILGRAPH_CAPTURE=all` it is one without any in its chain, too. The outermost may be a foreign exception that
-    was recorded before; it is then not among them.
-    """
-    boundary_for = named_or(None)
-    top = outermost(error, boundary_for, with_recorded=True)
-    is_any = (
-        foreign
-        and current().capture == "all"
-        and (isinstance(error, Exception) or is_cancellation(error))
-    )
-    if top is None and is_any:
-        return _of_exception(error, Hints(otherwise=UNHANDLED), now)
-    found = _failures(error, boundary_for, NO_HINTS, now, set())
-    return Observations(tuple(found), event_id(top) if top is not None else None)
+    observations = list(_failures(error, boundary_for, hints, now, leaf_ids))
+    outermost_ids: list[str] = []
+    for leaf in leaves:
+        event = None
+        if not is_failure(leaf):
+            event = _from_foreign(leaf, hints, hint or default, cause_of(leaf, boundary_for))
+        if event is not None:
+            observations.append(Observation(event, now))
+            outermost_ids.append(event.event_id)
+            continue
+        outermost = outermost_failure(leaf, boundary_for)
+        if outermost is not None:
+            outermost_ids.append(event_id(outermost) or "")
+    return Observations(tuple(observations), next(iter(outermost_ids), None))
 
 
 def _failures(
-    error: BaseException, boundary_for: BoundaryFor, hints: Hints, now: Birth, handed: set[int]
+    error: BaseException, boundary_for: BoundaryFor, hints: Hints, now: Moment, hinted: set[int]
 ) -> Iterator[Observation]:
-    """The failures of the explicit chain of `error`, causes first; `hints` are of the exceptions `handed` in."""
-    for lost in unplaced(error, boundary_for):
-        if not vars(lost).get(_TOLD):  # it passes here once a span
-            vars(lost)[_TOLD] = True
-            _say_missing(lost, hints, "boundary")
-    for node in _anew(error, boundary_for):
-        event = recorded_event(node) or event_of(node, boundary_for)
-        if event is not None and id(node.error) in handed and hints != NO_HINTS:
-            kind = None if attribute(node.error, "failure_kind") else hints.kind
-            event = _of_record(event, hints._replace(boundary=None, kind=kind))
-        if event is not None:
-            keep_event(node, event)
-            yield _born(node.error, event, now)
+    """Yield the failures of the explicit chain of `error`, causes first.
+
+    The hints are for the exceptions whose `id()` is in `hinted`.
+    """
+    for missing in failures_without_boundary(error, boundary_for):
+        if not vars(missing).get(_REPORTED_MISSING):  # it passes here once for each span
+            vars(missing)[_REPORTED_MISSING] = True
+            _report_missing(missing, hints, "boundary")
+    for failure in _renewed_chain(error, boundary_for):
+        event = _remembered_event(failure.error) or record_of(failure, boundary_for)
+        if event is not None and id(failure.error) in hinted and hints != NO_HINTS:
+            kind = None if safe_getattr(failure.error, "failure_kind") else hints.kind
+            event = _from_record(event, hints._replace(boundary=None, kind=kind))
+        if event is None:
+            continue
+        if isinstance(failure.error, NgFailureEvent):
+            remember_event(failure.error, event)
+        yield _with_birth(failure.error, event, now)
 
 
-def _anew(error: BaseException, boundary_for: BoundaryFor) -> list[Observed]:
-    """The failures of the chain, causes first; one that is raised again from another cause is a new failure."""
-    nodes = observed(error, boundary_for)
-    renewed = False
-    for node in nodes:
-        event = recorded_event(node)
-        if (
-            event is not None
-            and event.cause_id
-            and node.cause_id
-            and event.cause_id != node.cause_id
-        ):
-            renew(node)
-            renewed = True
-    return observed(error, boundary_for) if renewed else nodes
+def _renewed_chain(error: BaseException, boundary_for: BoundaryFor) -> list[ChainedFailure]:
+    """Return the failures of the chain; one that was raised again from another cause is new."""
+    chain = failures_in_chain(error, boundary_for)
+    is_changed = False
+    for failure in chain:
+        event = _remembered_event(failure.error)
+        if event is None or not event.cause_id or not failure.cause_id:
+            continue
+        if event.cause_id != failure.cause_id and isinstance(failure.error, NgFailureEvent):
+            renew(failure.error)
+            is_changed = True
+    return failures_in_chain(error, boundary_for) if is_changed else chain
 
 
-def _born(error: BaseException, event: FailureEvent, now: Birth) -> Observation:
+def _remembered_event(error: BaseException) -> FailureEvent | None:
+    return remembered(error).event if isinstance(error, NgFailureEvent) else None
+
+
+def _with_birth(error: BaseException, event: FailureEvent, now: Moment) -> Observation:
     if not isinstance(error, NgFailureEvent):
         return Observation(event, now)
-    birth, remote, written = remembered(error)
+    birth, is_remote, written, _ = remembered(error)
     if birth is None:
         birth = now
     elif birth.span is None or birth.hop is None:
-        birth = Birth(birth.time_unix_nano, birth.span or now.span, birth.hop or now.hop)
-    return Observation(event, birth, remote, written)
+        birth = Moment(birth.time_unix_nano, birth.span or now.span, birth.hop or now.hop)
+    return Observation(event, birth, is_remote, written)
 
 
-def _say_missing(error: BaseException, hints: Hints, what: str) -> None:
-    """Count a failure that cannot be recorded, and say once a type what it misses."""
-    count(f"no_{what}")
-    name = type(error).__name__
-    choices = ", ".join(each.value for each in FailureBoundary)
-    given = "" if hints.boundary is None else f" (given {safe_str(hints.boundary)[:40]!a})"
-    how = "set FAILGRAPH_BOUNDARY to" if hints.otherwise is not None else "give record()"
-    fix = f"{how} one of {choices}{given}" if what == "boundary" else "give record() a kind"
-    warn_once(
-        f"{what}:{name}", "failgraph: %s names no %s and is not recorded; %s", name, what, fix
-    )
-
-
-def _foreign(
-    error: BaseException,
-    hints: Hints,
-    boundary: FailureBoundary | None,
-    cause: tuple[BaseException | None, BaseException | None],
+def _from_foreign(
+    error: BaseException, hints: Hints, boundary: FailureBoundary | None, cause: Cause
 ) -> FailureEvent | None:
-    """A foreign exception as a failure; it keeps its event id, so that it is one failure however often it is seen."""
-    kind = hints.kind or kind_of(error) or hints.otherwise
+    """Return a foreign exception as a failure; it keeps its event id, however often it is seen."""
+    kind = hints.kind or kind_of(error) or hints.fallback_kind
     if boundary is None or kind is None:
-        _say_missing(error, hints, "boundary" if boundary is None else "kind")
+        _report_missing(error, hints, "boundary" if boundary is None else "kind")
         return None
-    own_id = recorded_id(error)
-    if own_id is None:
-        own_id = new_event_id()
-        try:
-            # Not by setattr: a class of the user's may refuse it, or do something of its own.
-            vars(error)[RECORDED_ID] = own_id
-        except TypeError:
-            count("unmarked")
-    effect, foreign = cause
     fields = {
         "boundary": boundary,
         "failure_kind": kind,
         "failure_reason": safe_str(error) if hints.reason is None else hints.reason,
         "stage": hints.stage,
         "exception_type": type(error).__name__,
-        "http_status": foreign_status(error),
-        "cause_id": event_id(effect) if effect is not None else None,
-        "foreign_error": None if foreign is None else sdk_error_details(foreign),
+        "http_status": http_status_of(error),
+        "cause_id": None if cause.failure is None else event_id(cause.failure),
+        "foreign_error": None if cause.foreign is None else sdk_error_details(cause.foreign),
     }
-    return redact_fields(own_id, fields)
+    return redact_fields(_id_of_foreign(error), fields)
+
+
+def _id_of_foreign(error: BaseException) -> str:
+    known_id = recorded_id(error)
+    if known_id is not None:
+        return known_id
+    own_id = new_event_id()
+    try:
+        # Not by setattr: a class of the user may refuse it, or do something of its own.
+        vars(error)[RECORDED_ID] = own_id
+    except TypeError:
+        count("unmarked")
+    return own_id
+
+
+def _report_missing(error: BaseException, hints: Hints, what: str) -> None:
+    """Count a failure that cannot be recorded, and log once for each type what it lacks."""
+    count(f"no_{what}")
+    name = type(error).__name__
+    fix = "pass kind= to record()"
+    if what == "boundary":
+        choices = ", ".join(each.value for each in FailureBoundary)
+        given = "" if hints.boundary is None else f", not {safe_str(hints.boundary)[:40]!a}"
+        how = "set FAILGRAPH_BOUNDARY to" if hints.fallback_kind else "pass boundary= to record():"
+        fix = f"{how} one of {choices}{given}"
+    warn_once(f"{what}:{name}", "failgraph: %s has no %s and is not recorded; %s", name, what, fix)

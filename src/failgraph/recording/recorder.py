@@ -1,329 +1,298 @@
-"""The one recorder of a process: every failure, from whichever source, is written here, once a trace."""
+"""The recorder of a process: all failures, from all sources, pass through it."""
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from opentelemetry.trace import Span, SpanContext, get_tracer_provider
 
 from failgraph import diagnostics
-from failgraph.context import Birth, here
+from failgraph.context import Moment, current_moment
 from failgraph.diagnostics import count, guard
-from failgraph.exceptions.cause_chain import carries_failure
-from failgraph.exceptions.reports import closed
+from failgraph.failure.closing import close_map
 from failgraph.failure.kinds import flag_unknown
-from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
-from failgraph.journal.files import Journal
-from failgraph.recording import hop_log, sdk_spans
-from failgraph.recording.deferring import MAX_WAITING, Deferred, Waiting
-from failgraph.recording.flushing import at_exit, flush_within
-from failgraph.recording.hop_log import Logged
-from failgraph.recording.index import Index
+from failgraph.failure.records import FailureEvent, FailureReport
+from failgraph.recording import hop_log
+from failgraph.recording.deferring import MAX_DEFERRED, DeferredFailure, DeferredQueue
+from failgraph.recording.entry import Entry
+from failgraph.recording.flushing import call_at_exit, flush_within
+from failgraph.recording.hop import Hop, log_in_hops, open_hop_of
+from failgraph.recording.hop_log import LoggedFailure
 from failgraph.recording.observation import (
     NO_HINTS,
     Hints,
     Observation,
     Observations,
-    escaping,
     observe,
+    observe_escaping,
 )
-from failgraph.recording.writer import NOTHING, Recorded, choose_span, ended, note, of_trace, write
-from failgraph.settings import current
+from failgraph.recording.placement import (
+    NOT_RECORDED,
+    Recorded,
+    choose_destination,
+    has_ended,
+    is_in_trace_of,
+)
+from failgraph.recording.writer import Writer
 
-if TYPE_CHECKING:
-    from failgraph.recording.hops import Hop
-
-_EXIT_S = 2.0
-_MAX_WRITTEN = 64
-"""Traces that an exception remembers to be written to; a cached one may pass through any number."""
+_EXIT_TIMEOUT_S = 2.0
+Watcher = Callable[[FailureEvent], None]
 
 
 class Recorder:
-    """State and ways of the one recorder. The functions below keep its errors away from the caller."""
+    """Takes failures and drives each through observation, placement and writing.
+
+    Its methods may raise; callers keep errors away from the user's program.
+
+    Attributes:
+        writer: Writes failures and knows what was written.
+        watchers: Called with each failure, as often as it is recorded.
+    """
 
     def __init__(self) -> None:
-        self.index = Index()
-        self.pipelines = sdk_spans.Pipelines()
-        self.watchers: tuple[Callable[[FailureEvent], None], ...] = ()
+        self.writer = Writer()
+        self.watchers: tuple[Watcher, ...] = ()
         self._seq = itertools.count()
-        self._deferred = Waiting()
-        self.journal = Journal()
-        self._armed = False
-        """Whether what was written is flushed when the process ends."""
-        self._gave_up = False
-
-    @property
-    def crowded(self) -> bool:
-        """Whether what was deferred should be recorded soon, lest some be refused."""
-        return len(self._deferred) >= MAX_WAITING // 2
-
-    def idle(self) -> bool:
-        """Whether nothing that failed is known, nor waits; asked whenever a span ends, and cannot fail."""
-        return not self.index.traces and not self._deferred.some
+        self._deferred = DeferredQueue()
+        self._flushes_at_exit = False
+        self._exit_flush_timed_out = False
 
     def record(
-        self, failure: object, hints: Hints, span: Span | None, *, own: bool, at_once: bool = False
+        self,
+        failure: object,
+        hints: Hints,
+        span: Span | None,
+        *,
+        is_own: bool,
+        is_urgent: bool = False,
     ) -> Recorded:
-        """Write `failure` with its causes; see the function `record`. With `at_once` it waits for no span to end."""
-        birth = here()
+        """Write `failure` with its causes; see the function `record`.
+
+        With `is_urgent` it is exported at once, on a span of its own.
+        """
+        now = current_moment()
         self.drain()
-        found = observe(failure, hints, birth)
-        if at_once:
-            found = found._replace(all=tuple(each._replace(at_once=True) for each in found.all))
-        return self._write_all(found, span, birth, own=own) if found.all else self._nothing()
+        observations = observe(failure, hints, now)
+        if not observations.all:
+            count("nowhere")
+            return NOT_RECORDED
+        if is_urgent:
+            urgent = tuple(each._replace(is_urgent=True) for each in observations.all)
+            observations = observations._replace(all=urgent)
+        return self._write_all(observations, span, now, is_own=is_own)
 
     def record_escaping(
-        self, error: BaseException, hop: Hop, span: Span | None = None, *, foreign: bool = True
+        self,
+        error: BaseException,
+        hop: Hop,
+        span: Span | None = None,
+        *,
+        allow_foreign: bool = True,
     ) -> str | None:
-        """Write the failures that leave `hop` with `error`; the id of the outermost one, None where there is none.
+        """Write the failures that leave `hop` with `error`.
 
-        One that does not know where it was made is of `span`, by default of the current one; so is one that was made in
-        another trace: an exception that is kept and raised again is in each trace that it fails. `foreign` is whether
-        the settings may make a failure of an exception that is none.
+        A failure that does not know where it was created belongs to `span`, or else to the current
+        span. So does one that was created in another trace: an exception that is kept and raised
+        again is in each trace that it fails.
+
+        Args:
+            error: What leaves the hop.
+            hop: The hop.
+            span: The span of the hop that is left.
+            allow_foreign: False if the settings are not to make a failure of a foreign exception.
+
+        Returns:
+            The event id of the outermost failure, or None.
         """
-        now = here()._replace(hop=hop)
-        now = now if span is None else now._replace(span=span)
-        found = escaping(error, now, foreign=foreign)
-        at_home = tuple(
-            each if of_trace(each.birth, hop) else each._replace(birth=now) for each in found.all
+        now = current_moment()._replace(hop=hop)
+        if span is not None:
+            now = now._replace(span=span)
+        observations = observe_escaping(error, now, allow_foreign=allow_foreign)
+        in_trace = tuple(
+            each if is_in_trace_of(each.birth, hop) else each._replace(birth=now)
+            for each in observations.all
         )
-        self._write_all(found._replace(all=at_home), None, now, own=False)
-        if found.outermost_id is not None and hop.trace_id is not None:
-            # A foreign exception that was recorded before this hop began is known here by its id alone.
-            event = self.index.find(found.outermost_id, hop.trace_id)
+        self._write_all(observations._replace(all=in_trace), None, now, is_own=False)
+        outermost_id = observations.outermost_id
+        if outermost_id is not None and hop.trace_id is not None:
+            # A foreign exception that was recorded before this hop began is known by its id only.
+            event = self.writer.index.find(outermost_id, hop.trace_id)
             if event is not None:
-                hop.log.note(Logged(event, now.time_unix_nano, next(self._seq)))
-        return found.outermost_id
+                hop.log.add(LoggedFailure(event, now.time_unix_nano, next(self._seq)))
+        return outermost_id
 
     def record_leaving(self, error: BaseException, span: Span, *, at_birth: bool) -> None:
         """Write the failures that leave `span` with `error`; see the function `record_leaving`."""
-        now = here()._replace(span=span)
-        for observation in escaping(error, now).all:
-            place = None if at_birth or ended(observation.birth.span) else span
-            self._write_all(Observations((observation,)), place, now, own=False)
+        now = current_moment()._replace(span=span)
+        for observation in observe_escaping(error, now).all:
+            stays_at_birth = at_birth or has_ended(observation.birth.span)
+            destination = None if stays_at_birth else span
+            self._write_all(Observations((observation,)), destination, now, is_own=False)
 
     def record_reply(self, report: FailureReport, places: Mapping[str, SpanContext]) -> None:
-        """Take in what a peer's reply says: what it recorded has its place, what it only passed on is recorded here."""
-        now = here()
+        """Take in a peer's report.
+
+        Args:
+            report: The report.
+            places: The spans on which failures are recorded, by event id. A failure without one was
+                only passed on by the peer, and is recorded here.
+        """
+        now = current_moment()
         self.drain()
-        context = now.span.get_span_context() if now.span is not None else None
-        hop = now.hop.open() if now.hop is not None else None
+        hop = open_hop_of(now)
         for event in report.events.values():
             place = places.get(event.event_id)
-            if place is None:
-                if hop is None or hop.takes_copy():
-                    self._write_all(
-                        Observations((Observation(event, now, remote=True),)), None, now, own=False
-                    )
-                else:
-                    count("copies_refused")
-                continue
-            if context is not None:
-                self.index.told(event, context.trace_id, place)
-            if hop is not None:
-                hop.log.note(Logged(event, now.time_unix_nano, next(self._seq), remote=True))
+            if place is not None:
+                self._note_remote(event, place, hop, now)
+            elif hop is None or hop.accepts_copy():
+                observation = Observation(event, now, is_remote=True)
+                self._write_all(Observations((observation,)), None, now, is_own=False)
+            else:
+                count("copies_refused")
         count("reports_taken")
 
-    def defer(self, failure: object, hints: Hints, span: Span | None, *, own: bool) -> Recorded:
-        """Keep `failure` for the next record or flush: takes no lock, for signal handlers and finalizers."""
-        if not self._deferred.put(Deferred(failure, hints, here(), span, own)):
-            return NOTHING
+    def _note_remote(
+        self, event: FailureEvent, place: SpanContext, hop: Hop | None, now: Moment
+    ) -> None:
+        """Take note of a failure that a peer has recorded."""
+        if now.span is not None:
+            trace_id = now.span.get_span_context().trace_id
+            self.writer.index.set_remote_place(event, trace_id, place)
+        if hop is not None:
+            seq = next(self._seq)
+            hop.log.add(LoggedFailure(event, now.time_unix_nano, seq, is_remote=True))
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if deferred failures should be recorded soon, before further ones are refused."""
+        return len(self._deferred) >= MAX_DEFERRED // 2
+
+    def is_idle(self) -> bool:
+        """Return True if no failure is known or waits. Called whenever a span ends; cannot fail."""
+        return not self.writer.index.traces and not self._deferred.may_have_work
+
+    def defer(self, failure: object, hints: Hints, span: Span | None, *, is_own: bool) -> Recorded:
+        """Queue `failure` for the next record or flush. Takes no lock."""
+        deferred = DeferredFailure(failure, hints, current_moment(), span, is_own)
+        if not self._deferred.put(deferred):
+            return NOT_RECORDED
         event_id = getattr(failure, "event_id", None)
         return Recorded(event_id if isinstance(event_id, str) else None, "deferred", None)
 
-    def defer_dying(self, error: BaseException) -> None:
-        """Keep what `error`, which nobody holds any more, says; not itself, with all that its frames hold."""
-        self._deferred.put(Deferred(escaping(error, here()), NO_HINTS, here(), None, own=False))
+    def defer_dropped(self, error: BaseException) -> None:
+        """Queue the record of an exception that is being freed, not the exception itself."""
+        now = current_moment()
+        observations = observe_escaping(error, now)
+        self._deferred.put(DeferredFailure(observations, NO_HINTS, now, None, is_own=False))
 
     def drain(self) -> None:
         """Record what was deferred."""
-        if not self._deferred.some:
+        if not self._deferred.may_have_work:
             return
-        for failure, hints, birth, span, own in self._deferred.taken():
+        for deferred in self._deferred.drain():
             with guard("deferred record"):
-                found = (
-                    failure if isinstance(failure, Observations) else observe(failure, hints, birth)
-                )
-                self._write_all(found, span, birth, own=own)
+                observations = deferred.failure
+                if not isinstance(observations, Observations):
+                    observations = observe(observations, deferred.hints, deferred.birth)
+                self._write_all(observations, deferred.span, deferred.birth, is_own=deferred.is_own)
+
+    # One line for each failure: log it in its hops, choose its span, write it.
 
     def _write_all(
-        self, found: Observations, span: Span | None, now: Birth, *, own: bool
+        self, observations: Observations, span: Span | None, now: Moment, *, is_own: bool
     ) -> Recorded:
-        result = NOTHING
-        for observation in found.all:
+        """Write failures, causes first. Return where the outermost one went."""
+        result = NOT_RECORDED
+        for observation in observations.all:
             event = observation.event
             flag_unknown(event.failure_kind)
-            outermost = event.event_id == found.outermost_id
-            written = Recorded(event.event_id, "nowhere", None)
+            is_outermost = event.event_id == observations.outermost_id
+            recorded = Recorded(event.event_id, "nowhere", None)
             with guard("record"):
                 for watcher in self.watchers:
                     watcher(event)
-                written = self._write(observation, span, now, own=own and outermost)
-            if outermost:
-                result = written
+                recorded = self._write(observation, span, now, is_own=is_own and is_outermost)
+            if is_outermost:
+                result = recorded
         return result
 
-    def _nothing(self) -> Recorded:
-        count("nowhere")
-        return NOTHING
-
     def _write(
-        self, observation: Observation, given: Span | None, now: Birth, *, own: bool
+        self, observation: Observation, given: Span | None, now: Moment, *, is_own: bool
     ) -> Recorded:
         event, birth = observation.event, observation.birth
         seq = next(self._seq)
-        logged = Logged(event, birth.time_unix_nano, seq, observation.remote)
-        open_hops = note(logged, birth, now, own=own)
-        span, hop = choose_span(given, birth, now, open_hops)
-        context = span.get_span_context()
-        if observation.written is not None and context.trace_id in observation.written:
-            return Recorded(
-                event.event_id, "duplicate", self.index.span_of(context.trace_id, event.event_id)
-            )
-        if context.is_valid:
-            known = self.index.claim(
-                context.trace_id, event, remote=observation.remote, in_hop=hop is not None
-            )
-            if known is not None:
-                return Recorded(event.event_id, "duplicate", known.span_context)
-        late = hop is not None and hop.has_reported()
-        recorded = write(
-            self.index, self.pipelines, self.journal, observation, span, seq, own=own, late=late
-        )
-        if recorded.placement != "duplicate":
-            count(
-                "nowhere" if recorded.placement == "nowhere" else f"recorded_{recorded.placement}"
-            )
-        if recorded.span_context is None:
-            return recorded
-        if observation.written is not None:
-            observation.written[context.trace_id] = None
-            if len(observation.written) > _MAX_WRITTEN:
-                del observation.written[next(iter(observation.written))]
-        self.index.place(event, recorded.span_context, remote=observation.remote)
-        if not span.is_recording():
-            self.index.retire(context.trace_id)
-        if not self._armed:
-            self._armed = True
-            at_exit(flush_at_exit)
+        logged = LoggedFailure(event, birth.time_unix_nano, seq, observation.is_remote)
+        open_hops = log_in_hops(logged, birth, now, is_own=is_own)
+        span, hop = choose_destination(given, birth, now, open_hops)
+        is_late = hop is not None and hop.is_report_written()
+        entry = Entry(observation, span, seq, hop is not None, is_own, is_late)
+        recorded = self.writer.write(entry)
+        is_new = recorded.span_context is not None and recorded.placement != "duplicate"
+        if is_new and not self._flushes_at_exit:
+            self._flushes_at_exit = True
+            call_at_exit(flush_at_exit)
         return recorded
 
+    def span_ended(self, context: SpanContext | None, *, is_local_root: bool) -> None:
+        """Record what was deferred, and forget the span; with the local root, forget the trace."""
+        self.drain()
+        index = self.writer.index
+        if context is not None and context.trace_id in index.traces:
+            index.span_ended(context, is_local_root=is_local_root)
+
+    def place_of(self, event_id: str, trace_id: int) -> SpanContext | None:
+        """Return the span of a failure, in this trace if possible, or None if it is not known."""
+        return self.writer.index.place_of(event_id, trace_id)
+
+    def observed(self, event_id: str, trace_id: int) -> FailureEvent | None:
+        """Return a failure of a trace that this process observed itself, or None."""
+        return self.writer.index.observed(event_id, trace_id)
+
+    def report_for_trace(self, trace_id: int) -> FailureReport:
+        """Return what this process has recorded in a trace and still knows."""
+        self.drain()
+        events, failure_id = self.writer.index.failures_of(trace_id)
+        own_id = failure_id if failure_id in events else None
+        return FailureReport(events=close_map(events), failure_id=own_id)
+
     def flush(self, timeout_s: float) -> bool:
-        """See the function `flush`."""
-        return flush_within(
-            timeout_s, self.drain, lambda: [get_tracer_provider(), *self.pipelines.known()]
-        )
+        """Record what was deferred and flush; see the function `flush`."""
+
+        def providers() -> list[object]:
+            return [get_tracer_provider(), *self.writer.pipelines.providers()]
+
+        return flush_within(timeout_s, self.drain, providers)
 
     def flush_at_exit(self) -> None:
-        """Flush where anything was written; once it took too long, not again."""
-        if (self._armed or self._deferred.some) and not self._gave_up:
-            self._gave_up = not self.flush(_EXIT_S)
+        """Flush if anything was written or waits; once it has timed out, never again."""
+        has_work = self._flushes_at_exit or self._deferred.may_have_work
+        if has_work and not self._exit_flush_timed_out:
+            self._exit_flush_timed_out = not self.flush(_EXIT_TIMEOUT_S)
 
 
 _recorder = Recorder()
 
 
 def recorder() -> Recorder:
-    """The recorder of this process."""
+    """Return the recorder of this process."""
     return _recorder
 
 
-def record(
-    failure: object,
-    *,
-    boundary: FailureBoundary | str | None = None,
-    kind: str | None = None,
-    stage: str | None = None,
-    reason: str | None = None,
-    span: Span | None = None,
-    own: bool = False,
-    deferred: bool = False,
-) -> Recorded:
-    """Put a failure into the trace, once, where it was observed. Never raises, never blocks, never prints.
-
-    `failure` is a `FailureEvent` (ours or Gym's own class), an `NgFailureEvent`, or any exception; an exception is
-    recorded with its explicit causes, causes first, and the members of a group one by one. The keywords fill only what
-    the failure does not say itself: a foreign exception needs a boundary (or the setting `FAILGRAPH_BOUNDARY`) and a
-    kind (or one that its type stands for); its reason is by default its text.
-
-    The event goes on `span`, else on the span where the exception was made, else on the current one, else on the
-    hop's; where that does not record any more, on a failure span in the same trace. `own` makes it the own failure of
-    the current hop unless another one escapes. `deferred` only queues it: for signal handlers and finalizers, where a
-    plain call may wait for a lock of OpenTelemetry's SDK that the interrupted code holds.
-
-    The result says where it is; the id is that of the outermost failure.
-    """
-    with guard("record"):
-        if current().enabled is False:
-            return NOTHING
-        hints = Hints(boundary, kind, stage, reason)
-        if deferred:
-            return _recorder.defer(failure, hints, span, own=own)
-        return _recorder.record(failure, hints, span, own=own)
-    return NOTHING
-
-
-def record_leaving(error: BaseException, span: Span, *, at_birth: bool = False) -> None:
-    """Put the failures of the explicit chain of `error`, which leaves `span`, on `span`, causes first, each once.
-
-    One made in a span that has ended goes on a failure span below that one, which it left first; with `at_birth` each
-    goes where it was made.
-    """
-    with guard("recording what leaves a span"):
-        if carries_failure(error) and current().enabled is not False:
-            _recorder.record_leaving(error, span, at_birth=at_birth)
-
-
-def report_for_trace(span_context: SpanContext) -> FailureReport:
-    """What this process has recorded in the trace of `span_context` and still knows; empty where that is nothing.
-
-    Its `failure_id` is the own failure of the outermost hop of the trace that ended here.
-    """
-    with guard("report_for_trace"):
-        _recorder.drain()
-        events, failure_id = _recorder.index.events(span_context.trace_id)
-        return FailureReport(
-            events=closed(events), failure_id=failure_id if failure_id in events else None
-        )
-    return FailureReport()
-
-
-def flush(timeout_s: float = 2.0) -> bool:
-    """Record what was deferred and flush the span processors; whether all of that was done within `timeout_s` seconds.
-
-    Reaches the global provider, and each provider whose spans failures were written for.
-    """
-    return _recorder.flush(timeout_s)
-
-
 def flush_at_exit() -> None:
-    """Flush what this process has recorded before it ends, in 2 s at most; where that is nothing, do nothing."""
+    """Flush before the process ends, for at most 2 s; do nothing if nothing was recorded."""
     with guard("flush"):
         _recorder.flush_at_exit()
 
 
-@contextmanager
-def watching(watcher: Callable[[FailureEvent], None]) -> Iterator[None]:
-    """Tell `watcher` of each failure that is recorded inside the block, as often as it is; for tests."""
-    here = _recorder
-    here.watchers = (*here.watchers, watcher)
-    try:
-        yield
-    finally:
-        here.watchers = tuple(each for each in here.watchers if each is not watcher)
-
-
-def _in_child() -> None:
+def _after_fork_in_child() -> None:
     global _recorder
-    _recorder.journal.close()
+    _recorder.writer.journal.close()
     diagnostics.reset_after_fork()
     hop_log.reset_after_fork()
     _recorder = Recorder()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=_after_fork_in_child)

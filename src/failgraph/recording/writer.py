@@ -1,221 +1,205 @@
-"""One failure onto a span: which span it belongs to, what it says there, and whether it links to its cause's."""
+"""Write failures: onto a span or a failure span, and into the journal, each once a trace."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
-from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext
+from opentelemetry.trace import Span, SpanContext
 
-from failgraph.codec import CauseSpan as Place, encode_event
-from failgraph.context import Birth
-from failgraph.diagnostics import guard
+from failgraph.codec import CauseSpan, encode_event
+from failgraph.diagnostics import count, guard
 from failgraph.journal.files import Journal, WriteResult
 from failgraph.recording import sdk_spans
-from failgraph.recording.hop_log import Logged
+from failgraph.recording.entry import Entry
+from failgraph.recording.hop import hop_of
 from failgraph.recording.index import Index
-from failgraph.recording.journal_line import line_of
-from failgraph.recording.observation import Observation
+from failgraph.recording.journal_line import journal_line
+from failgraph.recording.placement import Placement, Recorded
 from failgraph.semconv import ROLLOUT_ID
 from failgraph.settings import current
 
-if TYPE_CHECKING:
-    from failgraph.recording.hops import Hop
-
-Placement = Literal["span", "failure_span", "journal", "deferred", "duplicate", "nowhere"]
+_MAX_TRACES_REMEMBERED = 64
+"""Traces that an exception remembers to be written to; a cached one may pass through any number."""
 
 
-class Recorded(NamedTuple):
-    """Where a failure is in the trace; `journal` where it is in the journal alone."""
+class _Holder(NamedTuple):
+    """The span that an event goes on: the span of the entry, or a failure span below it."""
 
-    event_id: str | None
-    """None where nothing could be recorded at all."""
+    span: Span
     placement: Placement
-    span_context: SpanContext | None
-    """The span that holds it."""
+    limits: sdk_spans.SpanLimits
 
 
-NOTHING = Recorded(None, "nowhere", None)
+class Writer:
+    """Writes failures, and knows what was written.
 
+    Attributes:
+        index: What was written, by trace.
+        pipelines: The providers that failure spans go through.
+        journal: The journal of this process.
+    """
 
-def ended(span: Span | None) -> bool:
-    """Whether `span`, of this process and sampled, has ended: what was made in it has left it unseen."""
-    if span is None or isinstance(span, NonRecordingSpan) or span.is_recording():
-        return False
-    return span.get_span_context().trace_flags.sampled
+    def __init__(self) -> None:
+        self.index = Index()
+        self.pipelines = sdk_spans.Pipelines()
+        self.journal = Journal()
 
+    def write(self, entry: Entry) -> Recorded:
+        """Write a failure to its trace and to the journal. Return where it went."""
+        duplicate = self._find_duplicate(entry)
+        if duplicate is not None:
+            return duplicate
+        event_id = entry.observation.event.event_id
+        context = entry.span.get_span_context()
+        recorded = Recorded(event_id, "nowhere", None)
+        try:
+            with guard("record"):
+                if context.is_valid:
+                    recorded = self._write_to_trace(entry)
+        finally:
+            if recorded.span_context is None:
+                self.index.release(context.trace_id, event_id)
+            recorded = self._write_to_journal(entry, recorded)
+        _count_placement(recorded.placement)
+        if recorded.span_context is not None:
+            self._remember(entry, recorded.span_context)
+        return recorded
 
-def of_trace(birth: Birth, hop: Hop) -> bool:
-    """Whether a failure was made in the trace of `hop`, or nobody knows of another."""
-    return birth.span is None or hop.trace_id in (None, birth.span.get_span_context().trace_id)
+    def _find_duplicate(self, entry: Entry) -> Recorded | None:
+        """Return where the failure is if this trace has it; else claim the right to write it."""
+        observation, context = entry.observation, entry.span.get_span_context()
+        event_id = observation.event.event_id
+        if observation.written is not None and context.trace_id in observation.written:
+            span_context = self.index.span_of(context.trace_id, event_id)
+            return Recorded(event_id, "duplicate", span_context)
+        if not context.is_valid:
+            return None
+        known = self.index.claim(
+            context.trace_id,
+            observation.event,
+            is_remote=observation.is_remote,
+            in_hop=entry.in_hop,
+        )
+        return None if known is None else Recorded(event_id, "duplicate", known.span_context)
 
+    def _write_to_trace(self, entry: Entry) -> Recorded:
+        observation, span = entry.observation, entry.span
+        event, context = observation.event, span.get_span_context()
+        time_unix_nano = max(observation.birth.time_unix_nano, sdk_spans.start_time(span))
+        cause = self.index.place_of(event.cause_id, context.trace_id)
+        holder = self._choose_holder(entry, time_unix_nano)
+        if holder is None or holder.limits.events == 0:
+            return Recorded(event.event_id, "nowhere", None)
+        if cause is not None:
+            self._link(holder, cause, event.cause_id or "", context)
+        attributes = encode_event(
+            event,
+            seq=entry.seq,
+            remote=observation.is_remote,
+            late=entry.is_late,
+            cause=None if cause is None else _cause_span(cause),
+            limits=holder.limits.event,
+        )
+        sdk_spans.emit(holder.span, attributes, time_unix_nano)
+        if holder.placement == "failure_span":
+            sdk_spans.end_failure_span(holder.span, time_unix_nano)
+        return Recorded(event.event_id, holder.placement, holder.span.get_span_context())
 
-def note(logged: Logged, birth: Birth, now: Birth, *, own: bool) -> list[Hop]:
-    """Put a failure into the log of each open hop that sees it: where it was made, and where it is recorded."""
-    found: list[Hop] = []
-    for hop in (now.hop, birth.hop):
-        opened = hop.open() if hop is not None else None
-        if opened is not None and opened not in found:
-            opened.log.note(logged)
-            found.append(opened)
-    if own and found:
-        found[0].log.claim(logged.event.event_id)
-    return found
-
-
-def choose_span(
-    given: Span | None, birth: Birth, now: Birth, open_hops: list[Hop]
-) -> tuple[Span, Hop | None]:
-    """The span that a failure belongs to, and the hop that this span is of."""
-    if given is not None:
-        return given, now.hop or birth.hop
-    if birth.span is not None:
+    def _choose_holder(self, entry: Entry, time_unix_nano: int) -> _Holder | None:
+        """Return the span itself while it has room, else a failure span; None if not exported."""
+        observation, span = entry.observation, entry.span
+        limits = sdk_spans.span_limits(span)
+        may_wait = current().placement == "span" and not observation.is_urgent
         if (
-            not _reachable(birth.span)
-            and now.span is not None
-            and _same_trace(now.span, birth.span)
+            may_wait
+            and sdk_spans.is_live(span)
+            and sdk_spans.has_event_room(span, limits.events)
+            and self.index.take_event_slot(span.get_span_context())
         ):
-            return now.span, now.hop
-        return birth.span, birth.hop
-    for hop in open_hops:
-        if hop.span is not None:
-            return hop.span, hop
-    return INVALID_SPAN, None
+            return _Holder(span, "span", limits)
+        failure_span = sdk_spans.start_failure_span(
+            span, time_unix_nano, self.pipelines, _rollout_id_of(entry)
+        )
+        if failure_span is None:
+            return None
+        return _Holder(failure_span, "failure_span", sdk_spans.span_limits(failure_span))
 
+    def _link(
+        self, holder: _Holder, cause: SpanContext, cause_id: str, context: SpanContext
+    ) -> None:
+        """Link the holder to the span of the cause, if it may have that link."""
+        span = holder.span
+        stands_for = context if holder.placement == "failure_span" else None
+        if not _may_link(span, cause, stands_for):
+            return
+        # A failure span is new and holds one failure, so it needs no account of its links.
+        if stands_for is not None or self.index.take_link(span.get_span_context(), cause):
+            span.add_link(cause, sdk_spans.link_attributes(span, cause_id))
 
-def _reachable(span: Span) -> bool:
-    """Whether what is put on `span`, or on a failure span below it, is exported."""
-    return span.get_span_context().trace_flags.sampled
-
-
-def _same_trace(one: Span, other: Span) -> bool:
-    return one.get_span_context().trace_id == other.get_span_context().trace_id
-
-
-def write(
-    index: Index,
-    pipelines: sdk_spans.Pipelines,
-    journal: Journal,
-    observation: Observation,
-    span: Span,
-    seq: int,
-    *,
-    own: bool,
-    late: bool,
-) -> Recorded:
-    """Write one failure, which is claimed, into the trace of `span` and into the journal; where it then is."""
-    context, event_id = span.get_span_context(), observation.event.event_id
-    recorded = Recorded(event_id, "nowhere", None)
-    try:
-        with guard("record"):
-            if context.is_valid:
-                recorded = put(index, pipelines, observation, span, seq, late=late)
-    finally:
-        if recorded.span_context is None:
-            index.release(context.trace_id, event_id)
+    def _write_to_journal(self, entry: Entry, recorded: Recorded) -> Recorded:
+        """Write a failure to the journal, if there is one; it counts for what is in no trace."""
         folder = current().journal
-        if folder is not None:
-            with guard("journal"):
-                recorded = _keep(
-                    journal, folder, observation, span, seq, recorded, own=own, late=late
-                )
-    return recorded
+        if folder is None:
+            return recorded
+        with guard("journal"):
+            in_no_trace = recorded.placement == "nowhere"
+            placement = "journal" if in_no_trace else recorded.placement
+            line = journal_line(entry, placement)
+            result = self.journal.write(line, folder, current().journal_max_bytes)
+            if in_no_trace and result is WriteResult.WRITTEN:
+                return recorded._replace(placement="journal")
+            if in_no_trace and result is WriteResult.ALREADY_WRITTEN:
+                return recorded._replace(placement="duplicate")
+        return recorded
+
+    def _remember(self, entry: Entry, span_context: SpanContext) -> None:
+        """Remember where a failure was written."""
+        observation, trace_id = entry.observation, entry.span.get_span_context().trace_id
+        if observation.written is not None:
+            observation.written[trace_id] = None
+            if len(observation.written) > _MAX_TRACES_REMEMBERED:
+                del observation.written[next(iter(observation.written))]
+        self.index.set_place(observation.event, span_context, is_remote=observation.is_remote)
+        if not entry.span.is_recording():
+            self.index.retire(trace_id)
 
 
-def _rollout_of(span: Span, hop: Hop | None) -> str | None:
-    """The rollout that a span, or an open hop around it, says it is of."""
-    hops = [] if hop is None else [hop, *hop.around()]
-    for each in (span, *(around.span for around in hops if around.span is not None)):
-        rollout_id = sdk_spans.attributes_of(each).get(ROLLOUT_ID)
+def _count_placement(placement: Placement) -> None:
+    if placement == "nowhere":
+        count("nowhere")
+    elif placement != "duplicate":
+        count(f"recorded_{placement}")
+
+
+def _cause_span(context: SpanContext) -> CauseSpan:
+    return CauseSpan(f"{context.trace_id:032x}", f"{context.span_id:016x}")
+
+
+def _rollout_id_of(entry: Entry) -> str | None:
+    """Return the rollout id that the span, or an open hop around it, carries."""
+    hop = hop_of(entry.observation.birth)
+    hops = () if hop is None else (hop, *hop.enclosing())
+    for span in (entry.span, *(each.span for each in hops if each.span is not None)):
+        rollout_id = sdk_spans.attributes_of(span).get(ROLLOUT_ID)
         if isinstance(rollout_id, str):
             return rollout_id
     return None
 
 
-def put(
-    index: Index,
-    pipelines: sdk_spans.Pipelines,
-    observation: Observation,
-    span: Span,
-    seq: int,
-    *,
-    late: bool,
-) -> Recorded:
-    """Write one failure on `span` while it has room, else on a failure span below it; and say which."""
-    event, context = observation.event, span.get_span_context()
-    time_unix_nano = max(observation.birth.time_unix_nano, sdk_spans.start_time(span))
-    cause = index.place_of(event.cause_id, context.trace_id)
-    placed: Placement = "span"
-    target: Span | None = span
-    limits = sdk_spans.span_limits(span)
-    waits = current().placement == "span" and not observation.at_once
-    fits = waits and sdk_spans.is_live(span) and sdk_spans.has_room(span, limits.events)
-    if not fits or not index.take_slot(context):
-        rollout_id = _rollout_of(span, observation.birth.hop)
-        placed, target = (
-            "failure_span",
-            sdk_spans.failure_span(span, time_unix_nano, pipelines, rollout_id),
-        )
-        limits = limits if target is None else sdk_spans.span_limits(target)
-    if target is None or limits.events == 0:
-        return Recorded(event.event_id, "nowhere", None)
-    if cause is not None and _may_link(
-        index, target, cause, context if target is not span else None
-    ):
-        target.add_link(cause, sdk_spans.link_attributes(target, event.cause_id or ""))
-    attributes = encode_event(
-        event,
-        seq=seq,
-        remote=observation.remote,
-        late=late,
-        cause=Place(f"{cause.trace_id:032x}", f"{cause.span_id:016x}")
-        if cause is not None
-        else None,
-        limits=limits.event,
-    )
-    sdk_spans.emit(target, attributes, time_unix_nano)
-    if target is not span:
-        sdk_spans.end_failure_span(target, time_unix_nano)
-    return Recorded(event.event_id, placed, target.get_span_context())
+def _may_link(source: Span, cause: SpanContext, stands_for: SpanContext | None) -> bool:
+    """Return True if a span may link to the span of a cause.
 
-
-def _keep(
-    journal: Journal,
-    folder: str,
-    observation: Observation,
-    span: Span,
-    seq: int,
-    recorded: Recorded,
-    *,
-    own: bool,
-    late: bool,
-) -> Recorded:
-    """Write a failure into the journal; `recorded`, with that where it is in no trace."""
-    alone = recorded.placement == "nowhere"
-    line = line_of(
-        observation, span, seq, "journal" if alone else recorded.placement, own=own, late=late
-    )
-    result = journal.write(line, folder, current().journal_max_bytes)
-    if not alone or result is WriteResult.FAILED:
-        return recorded
-    written = result is WriteResult.WRITTEN
-    return recorded._replace(placement="journal" if written else "duplicate")
-
-
-def _may_link(
-    index: Index, source: Span, cause: SpanContext, stands_for: SpanContext | None
-) -> bool:
-    """Whether a span links to that of a cause: never to itself, its parent or twice; by default only across traces.
-
-    A failure span (`stands_for` is then its parent) links inside its trace too.
+    It never links to itself, to its parent or twice to one span; by default only into another
+    trace. A failure span, whose parent is then `stands_for`, also links inside its trace.
     """
     mode, context = current().links, source.get_span_context()
     parent = stands_for or getattr(source, "parent", None)
-    if mode == "off" or sdk_spans.same_span(context, cause) or not sdk_spans.has_link_room(source):
+    if mode == "off" or sdk_spans.is_same_span(context, cause):
         return False
-    if isinstance(parent, SpanContext) and sdk_spans.same_span(parent, cause):
+    if not sdk_spans.has_link_room(source):
+        return False
+    if isinstance(parent, SpanContext) and sdk_spans.is_same_span(parent, cause):
         return False
     if stands_for is None and mode != "all" and context.trace_id == cause.trace_id:
         return False
-    return not sdk_spans.links_to(source, cause) and (
-        stands_for is not None or index.take_link(context, cause)
-    )
+    return not sdk_spans.has_link(source, cause)

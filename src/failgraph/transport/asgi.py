@@ -11,6 +11,7 @@ from opentelemetry.trace import SpanKind
 
 from failgraph.context import current_hop
 from failgraph.diagnostics import guard
+from failgraph.recording.hop import running_hop
 from failgraph.recording.recorder import flush_at_exit
 from failgraph.settings import current
 from failgraph.transport.request import KEY, App, Message, Receive, Request, Scope, Send
@@ -23,7 +24,7 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     request: Request | None = None
     with guard("request"):
         _leave_the_one_before(scope)
-        request = Request(scope, current_hop.get())
+        request = Request(scope, running_hop())
     if request is None:
         await app(scope, receive, send)
         return
@@ -47,8 +48,8 @@ def _leave_the_one_before(scope: Scope) -> None:
     uvicorn starts a request that came early where the reply before it ends, and in its context: without this it would
     be a part of that request, and in its trace.
     """
-    hop = current_hop.get()
-    around = () if hop is None else (hop, *hop.around())
+    hop = running_hop()
+    around = () if hop is None else (hop, *hop.enclosing())
     before = next(
         (each for each in around if isinstance(each, Request) and each.is_before(scope)), None
     )
@@ -89,7 +90,7 @@ class _Served:
         with guard("request end"):
             self._request.close(error)
         if current_hop.get() is self._request:
-            current_hop.set(self._request.open())
+            current_hop.set(self._request.innermost_open())
 
 
 def is_to_be_served(scope: Scope) -> bool:

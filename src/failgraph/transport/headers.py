@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from failgraph.exceptions.reports import closed
 from failgraph.failure import cause_graph
+from failgraph.failure.closing import close_map
 from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
 from failgraph.redaction import redact_event, redact_fields, truncate_redacted
 from failgraph.text import ID_LENGTH, bounded_id, escape_surrogates
@@ -93,7 +93,7 @@ def _fitting(
         key: _shortened(event, limit) for key, event in report.events.items() if key in wanted
     }
     told = FailureReport.model_construct(
-        events=closed(events),
+        events=close_map(events),
         failure_id=report.failure_id if report.failure_id in events else None,
         omitted=report.omitted or len(events) < len(report.events),
     )
@@ -196,7 +196,7 @@ def _mended(text: bytes) -> FailureReport | None:
     failure_id = _id(own) if isinstance(own, str) else None
     omitted = document.get("omitted") is True or len(kept) < len(events)
     return FailureReport(
-        events=closed(kept),
+        events=close_map(kept),
         failure_id=failure_id if failure_id in kept else None,
         omitted=omitted or (failure_id is not None and failure_id not in kept),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions.reports import rebuild_failure
 from failgraph.failure.records import FailureReport
+from failgraph.recording.hop import running_hop
 from failgraph.recording.recorder import recorder
 from failgraph.transport import gym_codec, headers
 from failgraph.transport.peers import is_peer
@@ -21,9 +21,9 @@ def take(host: str, value_of: Callable[[str], str | None]) -> FailureReport | No
         value = value_of(headers.REPORT)
         if value is None or not is_peer(host):
             return None
-        hop = current_hop.get()
+        hop = running_hop()
         if hop is not None:
-            hop.relayed(value)
+            hop.on_report_received(value)
         report = gym_codec.decode(value)
         if report is None:
             count("report_unreadable")

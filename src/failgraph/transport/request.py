@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
 from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import Span, SpanContext, SpanKind, TraceFlags
 
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions.failure_exception import NgFailureEvent, remembered
-from failgraph.recording.hops import Hop
+from failgraph.recording.hop import Hop
+from failgraph.recording.hops import adopt_span, close_hop, record_escape, report_hop
 from failgraph.recording.recorder import recorder
 from failgraph.settings import current
 from failgraph.transport import gym_codec, headers
@@ -42,11 +43,11 @@ class Request(Hop):
     """The hop of one request. Its span is the SERVER span, as soon as somebody sees that."""
 
     def __init__(self, scope: Scope, inside: Hop | None) -> None:
-        super().__init__(INVALID_SPAN, inside)
+        super().__init__(inside)
         self._scope = scope
         self._client = scope.get("client")
         self._task = _task()
-        self._births: list[weakref.ref[NgFailureEvent]] = []
+        self._births: list[weakref.ref[BaseException]] = []
         self._error: BaseException | None = None
         self._relayed: set[str] = set()
         self._recovered: BaseException | None = None
@@ -65,9 +66,9 @@ class Request(Hop):
             self.span, "parent", None
         ):
             return
-        if all(hop.span is not span for hop in self.around()):
-            self.adopt(span)
-            self._escapes_to = span
+        if all(hop.span is not span for hop in self.enclosing()):
+            adopt_span(self, span)
+            self.escape_span = span
 
     def is_before(self, scope: Scope) -> bool:
         """Whether its reply went out before a request on the same connection, of which that is the scope."""
@@ -92,14 +93,14 @@ class Request(Hop):
         """Write the report: this is the last time that the span can be written on. A reply may still come, or not."""
         if self.reported or self.span is None or not self.span.is_recording():
             return
-        failed = error is not None and self.escape(error)
+        failed = error is not None and record_escape(self, error)
         self._settle()
         self._error = None
         self._report(_UNKNOWN, failed=failed)
 
-    def born(self, error: NgFailureEvent) -> None:
+    def on_failure_created(self, error: BaseException) -> None:
         """Remember a failure that was made in this request, as long as somebody holds it."""
-        if recorder().crowded:
+        if recorder().is_crowded:
             recorder().drain()
         if len(self._births) >= _MAX_BIRTHS:
             self._births = [birth for birth in self._births if birth() is not None][
@@ -107,14 +108,14 @@ class Request(Hop):
             ]
         self._births.append(weakref.ref(error))
 
-    def let_go(self, error: NgFailureEvent) -> None:
+    def on_failure_dropped(self, error: BaseException) -> None:
         """Record a failure that was handled, and that nobody holds any more; later, since this may be anywhere."""
-        recorder().defer_dying(error)
+        recorder().defer_dropped(error)
 
-    def relayed(self, value: str) -> None:
+    def on_report_received(self, header_value: str) -> None:
         """Remember the report header of a peer."""
         if len(self._relayed) < _MAX_BIRTHS:
-            self._relayed.add(value)
+            self._relayed.add(header_value)
 
     def begins_anew(self, handled: BaseException | None = None) -> None:
         """The application is called, or answers: what was seen before, or is `handled` around it, is recovered."""
@@ -134,18 +135,17 @@ class Request(Hop):
             error = None
         self._error = self._recovered = None
         self._scope, self._task = {}, None
-        super().close(error, failed=failed, unfinished=unfinished)
+        close_hop(self, error, failed=failed, unfinished=unfinished)
 
     def _settle(self) -> None:
         """Record the failures that were made here, still exist, and have not been recorded."""
         births, self._births = self._births, []
         for birth in births:
             error = birth()
-            if (
-                error is not None
-                and remembered(error).birth is not None
-                and not remembered(error).written
-            ):
+            if not isinstance(error, NgFailureEvent):
+                continue
+            memory = remembered(error)
+            if memory.birth is not None and not memory.written:
                 recorder().record_escaping(error, self, self.span)
         recorder().drain()
 
@@ -157,7 +157,9 @@ class Request(Hop):
             self.saw(sys.exc_info()[1])
             error, self._error = self._error, None
             if error is not None:
-                own = recorder().record_escaping(error, self, self.span, foreign=status >= 500)
+                own = recorder().record_escaping(
+                    error, self, self.span, allow_foreign=status >= 500
+                )
                 if status >= 400:
                     self.log.claim(own)
             self._settle()
@@ -209,7 +211,7 @@ class Request(Hop):
             if self._told is None:
                 count("header_left_out")
         if self.span is not None and self.span.is_recording():
-            self.write(failed=failed, sent=None if self._told is None else self._told.report)
+            report_hop(self, failed=failed, sent=None if self._told is None else self._told.report)
 
     def _take_over(self, head: Fields) -> Fields:
         """Take in a report that the reply carries already (Gym's own middleware, a relay), so that there is one."""
@@ -227,7 +229,7 @@ class Request(Hop):
 
     def _places(self, ids: Any) -> dict[str, Place]:
         trace_id = self.trace_id or 0
-        found = {event_id: recorder().index.place_of(event_id, trace_id) for event_id in ids}
+        found = {event_id: recorder().place_of(event_id, trace_id) for event_id in ids}
         return {
             key: Place(place.trace_id, place.span_id)
             for key, place in found.items()

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation import hooks
@@ -22,6 +21,7 @@ from failgraph.instrumentation.gym.observing import GymFailure, record_failure, 
 from failgraph.instrumentation.gym.on_exception import on_exception
 from failgraph.instrumentation.gym.vocabulary import kind_of_status, route, stage_of
 from failgraph.instrumentation.http_clients import REPORTED_FAILURE_ID
+from failgraph.recording.hop import running_hop
 
 _MODULE = "nemo_gym.server_utils"
 _CLIENT = "_GLOBAL_AIOHTTP_CLIENT"
@@ -103,7 +103,7 @@ def _record_model_attempt(
 
 def _note_relayed_reply(response: Any, reported: str | None) -> None:
     """A reply that its caller may hand on as its own: so is the failure that it is, where it does not escape."""
-    served, hop = current_gym_request(), current_hop.get()
+    served, hop = current_gym_request(), running_hop()
     if hop is None:
         return
     if hop.log.failure_id is not None and hop.log.failure_id == served.inner_failure_id:

@@ -13,17 +13,16 @@ from urllib.parse import SplitResult, urlsplit
 
 from opentelemetry import trace
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import count, guard
+from failgraph.exceptions.boundaries import boundary_or_default
 from failgraph.exceptions.cause_chain import (
     RECORDED_ID,
     carries_failure,
     event_id,
     explicit_cause,
-    foreign_status,
-    outermost,
+    outermost_failure,
 )
-from failgraph.exceptions.failure_exception import named_or, sdk_error_details
+from failgraph.exceptions.foreign_errors import http_status_of, sdk_error_details
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.failure.ids import new_event_id
 from failgraph.failure.records import SdkErrorDetails
@@ -31,8 +30,10 @@ from failgraph.gym_formats.validation_errors import without_inputs
 from failgraph.instrumentation.gym import quoted_failures
 from failgraph.instrumentation.gym.current_request import current_gym_request
 from failgraph.instrumentation.gym.vocabulary import route
+from failgraph.recording.api import record_leaving
+from failgraph.recording.hop import running_hop
 from failgraph.recording.observation import NO_HINTS
-from failgraph.recording.recorder import record_leaving, recorder
+from failgraph.recording.recorder import recorder
 from failgraph.redaction import redact_fields
 from failgraph.settings import current
 from failgraph.text import safe_str
@@ -82,12 +83,12 @@ def record_failure(
     if error is not None:
         foreign = explicit_cause(error)
         fields["exception_type"] = type(error).__name__
-        fields["http_status"] = failure.http_status or foreign_status(error)
+        fields["http_status"] = failure.http_status or http_status_of(error)
         fields["foreign_error"] = _details_of(foreign) if foreign is not None else None
     event = redact_fields(new_event_id(), fields)
     if event is None:
         return None
-    recorder().record(event, NO_HINTS, None, own=own, at_once=at_once)
+    recorder().record(event, NO_HINTS, None, is_own=own, is_urgent=at_once)
     if error is not None:
         set_failure_id(error, event.event_id)
     return event.event_id
@@ -104,7 +105,7 @@ def record_raised(failure: GymFailure, error: BaseException, *, own: bool = True
         record_leaving(error, trace.get_current_span(), at_birth=True)
     known = failure_id_of(error)
     if known is not None and (_was_observed_at(known, failure.boundary) or _called_itself(error)):
-        hop = current_hop.get()
+        hop = running_hop()
         if own and hop is not None:
             hop.log.claim(known)
         return known
@@ -113,7 +114,7 @@ def record_raised(failure: GymFailure, error: BaseException, *, own: bool = True
 
 def failure_id_of(error: BaseException) -> str | None:
     """The id of the failure that an exception, or what caused it, stands for."""
-    found = outermost(error, named_or(None), with_recorded=True)
+    found = outermost_failure(error, boundary_or_default(None), with_recorded=True)
     return event_id(found) if found is not None else None
 
 
@@ -143,11 +144,11 @@ def _called_itself(error: BaseException) -> bool:
 
 
 def _was_observed_at(failure_id: str, boundary: FailureBoundary) -> bool:
-    hop = current_hop.get()
+    hop = running_hop()
     trace_id = (
         hop.trace_id if hop is not None else None
     ) or trace.get_current_span().get_span_context().trace_id
-    event = recorder().index.observed(failure_id, trace_id)
+    event = recorder().observed(failure_id, trace_id)
     return event is not None and event.boundary is boundary
 
 

@@ -15,7 +15,8 @@ from failgraph.exceptions.cause_chain import carries_failure
 from failgraph.failure.records import FailureReport
 from failgraph.failure.salvage import fields_of
 from failgraph.instrumentation import hooks
-from failgraph.recording.recorder import record, recorder
+from failgraph.recording.api import record
+from failgraph.recording.recorder import recorder
 
 _TRANSPORT = "nemo_gym.core.failure_transport"
 

@@ -23,6 +23,7 @@ from failgraph.instrumentation.gym.observing import GymFailure, record_failure, 
 from failgraph.instrumentation.gym.rollout_names import rollout_id_of
 from failgraph.instrumentation.gym.vocabulary import kind_of_run, meaning_of_class
 from failgraph.recording import hops
+from failgraph.recording.hop import Hop, running_hop
 from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
 from failgraph.settings import current
 from failgraph.text import safe_str
@@ -44,16 +45,16 @@ class RolloutAttempt:
         self.span: Span = trace.get_tracer("failgraph").start_span(
             ROLLOUT_SPAN, attributes=attributes
         )
-        self.hop = hops.Hop(self.span, current_hop.get())
+        self.hop = hops.open_hop(self.span, running_hop())
         self.status: int | None = None
         """Of the reply; None where there was none."""
         self.failed = False
         """Whether it ended without a result, rather than with one that says it failed."""
-        self._before: tuple[Context, hops.Hop | None] | None = None
+        self._before: tuple[Context, Hop | None] | None = None
 
     def __enter__(self) -> None:
         with guard("a rollout"):
-            self._before = context.get_current(), current_hop.get()
+            self._before = context.get_current(), running_hop()
             context.attach(trace.set_span_in_context(self.span))
             current_hop.set(self.hop)
 
@@ -77,7 +78,7 @@ class RolloutAttempt:
                         own=True,
                     )
                     self.failed = True
-            self.hop.close(None, failed=self.failed, unfinished=unfinished)
+            hops.close_hop(self.hop, None, failed=self.failed, unfinished=unfinished)
         finally:
             self.span.end()
 
@@ -100,7 +101,7 @@ async def request(
     """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
     attempt: RolloutAttempt | None = None
     with guard("a rollout"):
-        if _path_of(*args, **kwargs) == "/run" and not isinstance(current_hop.get(), Request):
+        if _path_of(*args, **kwargs) == "/run" and not isinstance(running_hop(), Request):
             attempt = _begin(kwargs.get("json"))
         quoted_failures.set_configuration(getattr(instance, "global_config_dict", {}))
     if attempt is None:

@@ -9,12 +9,12 @@ from typing import Any
 
 from opentelemetry import trace
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.instrumentation.gym.current_request import gym_request
 from failgraph.instrumentation.gym.rollout_names import name_from_run
 from failgraph.instrumentation.gym.serving import record_escaping
 from failgraph.recording import hops
+from failgraph.recording.hop import Hop, running_hop
 
 Wrapped = Callable[..., Any]
 
@@ -52,11 +52,11 @@ class _RolloutHop:
 
     def __init__(self) -> None:
         self._hop: hops.hop | None = None
-        self._around: hops.Hop | None = None
+        self._around: Hop | None = None
 
     def __enter__(self) -> None:
         with guard("a rollout"):
-            self._around, span = current_hop.get(), trace.get_current_span()
+            self._around, span = running_hop(), trace.get_current_span()
             if self._around is not None and span.is_recording() and span is not self._around.span:
                 self._hop = hops.hop()
                 self._hop.__enter__()
@@ -69,7 +69,7 @@ class _RolloutHop:
     ) -> None:
         if self._hop is None:
             return
-        inner, server = current_hop.get(), gym_request.get()
+        inner, server = running_hop(), gym_request.get()
         with guard("a rollout"):
             if server is not None and isinstance(error, Exception):
                 record_escaping(server, "POST", "/run", error)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.gym_formats.rollout_ids import (
     IDENTITY_KEYS,
@@ -13,6 +12,7 @@ from failgraph.gym_formats.rollout_ids import (
     attempt_id,
     rollout_id,
 )
+from failgraph.recording.hop import running_hop
 from failgraph.recording.sdk_spans import attributes_of
 from failgraph.semconv import ROLLOUT_ID
 
@@ -53,7 +53,7 @@ def rollout_context(
 
 
 def _set_rollout_id(known: Any) -> None:
-    hop = current_hop.get()
+    hop = running_hop()
     span = hop.span if hop is not None else None
     if span is None or not span.is_recording() or ROLLOUT_ID in attributes_of(span):
         return

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from types import TracebackType
 from typing import Any
 
-from failgraph.context import current_hop
 from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import carries_failure
 from failgraph.failure.boundary import FailureBoundary
@@ -25,6 +24,7 @@ from failgraph.instrumentation.gym.vocabulary import (
     route,
     stage_of,
 )
+from failgraph.recording.hop import running_hop
 from failgraph.transport.request import Request
 
 Message = MutableMapping[str, Any]
@@ -83,7 +83,7 @@ class _Serving:
     def __enter__(self) -> None:
         gym_request.set(self._server)
         with guard("a request of a Gym server"):
-            hop = current_hop.get()
+            hop = running_hop()
             if hop is not None:
                 hop.boundary = self._server.boundary
             name_from_path(self._scope["path"])
@@ -116,7 +116,7 @@ def record_escaping(server: GymRequest, method: str, path: str, error: Exception
 
 def record_failing_reply(server: GymRequest, scope: MutableMapping[str, Any], status: int) -> None:
     """A reply that says the server failed: because of an inner server's that it hands on, or of what it answers so."""
-    hop = current_hop.get()
+    hop = running_hop()
     if hop is None or hop.log.failure_id is not None:
         return
     error = hop.being_answered() if isinstance(hop, Request) else None

@@ -1,0 +1,29 @@
+"""One failure on its way to the trace and the journal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opentelemetry.trace import Span
+
+from failgraph.recording.observation import Observation
+
+
+class Entry(NamedTuple):
+    """What is to be written.
+
+    Attributes:
+        observation: The failure.
+        span: The span that it belongs to; an invalid one outside of any trace.
+        seq: Its order in the process.
+        in_hop: True if a hop was open around it.
+        is_own: True if it was recorded as the own failure of its hop.
+        is_late: True if the report of its hop is already written.
+    """
+
+    observation: Observation
+    span: Span
+    seq: int
+    in_hop: bool
+    is_own: bool
+    is_late: bool
