@@ -1088,12 +1088,15 @@ def _modules_in(data: bytes) -> set[str]:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_names_only_the_public_package(protocol: int) -> None:
     """Modules may move without breaking pickles: they name `failgraph` and what Python has itself."""
-    lost = pickle.loads(pickle.dumps(failure("agent_timeout", NeedsArguments("a", "b")))).__cause__
+    carrier = NgFailureEvent("agent_timeout", boundary="agent")
+    carrier.__cause__ = NeedsArguments("a", "b")
+    lost = pickle.loads(pickle.dumps(carrier)).__cause__
     assert type(lost) is LostCauseError
-    cause = failure("judge_failed", ValueError("foreign"))
-    cause.details = SandboxFailureDetails(exit_code=1)
+    cause = NgFailureEvent("judge_failed", boundary="agent", details=SandboxFailureDetails())
+    cause.__cause__ = ValueError("foreign")
     cause.report = FailureReport(events={})
-    error = failure("agent_run_error", cause, foreign_error=KeyError("gone"), boundary="agent")
+    error = NgFailureEvent("agent_run_error", foreign_error=KeyError("gone"), boundary="agent")
+    error.__cause__ = cause
     named = _modules_in(pickle.dumps(error, protocol))
     for foreign in (lost, sdk_error_details(error), FailureBoundary.AGENT, error.to_record()):
         named |= _modules_in(pickle.dumps(foreign, protocol))
