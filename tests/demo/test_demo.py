@@ -494,9 +494,9 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
     """A process may end while its exporter still tries: what is noted holds from before the try until it has worked."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-    from failgraph.demo.server import _Noting
+    from failgraph.demo.server import MarkingExporter
 
-    note = tmp_path / "model.refused"
+    note = tmp_path / "model.unsent"
     seen = []
 
     class OneByOne(SpanExporter):
@@ -506,7 +506,7 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
                 raise ConnectionError
             return spans[0]
 
-    noting = _Noting(OneByOne(), str(note))
+    noting = MarkingExporter(OneByOne(), str(note))
     noting.export([SpanExportResult.SUCCESS])
     assert (seen, note.exists()) == ([True], False)
     with pytest.raises(ConnectionError):

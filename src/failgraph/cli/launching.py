@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from failgraph.cli.exit_codes import WRONG_USE
+from failgraph.cli.exit_codes import DONE, FINDING, WRONG_USE
 from failgraph.cli.messages import print_message, print_redacted
 from failgraph.settings.names import ENABLED
 
@@ -28,12 +28,12 @@ def demo(arguments: argparse.Namespace) -> int:
     from failgraph.cli.output import draw_trees  # `run` does without
 
     try:
-        from failgraph.demo.command import check, run
+        from failgraph.demo.command import check_requirements, run
 
-        check()
+        check_requirements()
     except ImportError as error:
         print_message(
             f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'"
         )
         return WRONG_USE
-    return run(arguments.out, draw_trees)
+    return DONE if run(arguments.out, draw_trees) else FINDING

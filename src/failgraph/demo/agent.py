@@ -7,12 +7,12 @@ from fastapi import FastAPI
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.server import Body, answer_500, flushed, serve, url
+from failgraph.demo.server import Body, answer_500, flush_on_exit, serve, server_url
 
 MODEL_TIMEOUT_S = 1.5
 """How long the agent waits for the model: not as long as that waits for its provider."""
 
-app = FastAPI(lifespan=flushed)
+app = FastAPI(lifespan=flush_on_exit)
 app.middleware("http")(answer_500)
 client = httpx.AsyncClient(timeout=10, trust_env=False)
 
@@ -28,7 +28,7 @@ async def run(body: Body) -> Body:
 async def call(server: str, path: str, body: Body, timeout_s: float = 10) -> Body:
     """Call another server; its failure is the cause of ours."""
     try:
-        reply = await client.post(url(server) + path, json=body, timeout=timeout_s)
+        reply = await client.post(server_url(server) + path, json=body, timeout=timeout_s)
     except httpx.TransportError as error:
         timed_out = isinstance(error, httpx.TimeoutException)
         kind = "transport_timeout" if timed_out else "transport_unreachable"

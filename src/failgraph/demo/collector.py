@@ -12,21 +12,21 @@ import failgraph
 from failgraph import NgFailureEvent
 from failgraph.demo.fleet import SERVERS
 from failgraph.demo.rollouts import ROLLOUTS, Rollout
-from failgraph.demo.server import begin, demo_has_ended, url
+from failgraph.demo.server import demo_has_ended, server_url, start_tracing
 from failgraph.semconv import ROLLOUT_ID
 
 _START_S = 30.0
 
 
-async def collect() -> None:
+async def run_rollouts() -> None:
     """Run the rollouts."""
     async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
-        answers = await asyncio.gather(*(drive(rollout, client) for rollout in ROLLOUTS))
+        answers = await asyncio.gather(*(run_rollout(rollout, client) for rollout in ROLLOUTS))
     for rollout, answer in zip(ROLLOUTS, answers, strict=True):
         print(f"{rollout.id:<20}{answer}")
 
 
-async def drive(rollout: Rollout, client: httpx.AsyncClient) -> str:
+async def run_rollout(rollout: Rollout, client: httpx.AsyncClient) -> str:
     """Run one rollout; what the agent answered."""
     tracer = trace.get_tracer("failgraph.demo")
     try:
@@ -34,14 +34,14 @@ async def drive(rollout: Rollout, client: httpx.AsyncClient) -> str:
             tracer.start_as_current_span("rollout", attributes={ROLLOUT_ID: rollout.id}),
             failgraph.hop(),
         ):
-            reply = await client.post(f"{url('agent')}/run", json=rollout._asdict())
-            judge(reply)
+            reply = await client.post(f"{server_url('agent')}/run", json=rollout._asdict())
+            check_reply(reply)
     except (NgFailureEvent, httpx.HTTPStatusError):
         return f"{reply.status_code} {reply.text}"
     return f"reward {reply.json()['reward']}"
 
 
-def judge(reply: httpx.Response) -> None:
+def check_reply(reply: httpx.Response) -> None:
     """Make a failure of the reply the rollout's own; also one behind a 200, whose id the reply names."""
     try:
         failgraph.raise_for_failure(reply)
@@ -59,12 +59,12 @@ def judge(reply: httpx.Response) -> None:
         failgraph.record(NgFailureEvent.from_record(event), own=True)
 
 
-async def started() -> None:
+async def wait_for_servers() -> None:
     """Wait until every server answers; their sockets have been open from the start."""
     async with httpx.AsyncClient(timeout=_START_S, trust_env=False) as client:
         for server in SERVERS:
             try:
-                await client.get(f"{url(server)}/health")
+                await client.get(f"{server_url(server)}/health")
             except httpx.TransportError:
                 if demo_has_ended():
                     sys.exit()
@@ -72,7 +72,7 @@ async def started() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(started())
-    begin("collector")
-    asyncio.run(collect())
+    asyncio.run(wait_for_servers())
+    start_tracing("collector")
+    asyncio.run(run_rollouts())
     failgraph.flush()

@@ -6,9 +6,9 @@ from fastapi import FastAPI
 
 from failgraph import NgFailureEvent
 from failgraph.demo.faults import run_in_sandbox
-from failgraph.demo.server import Body, answer_500, flushed, serve
+from failgraph.demo.server import Body, answer_500, flush_on_exit, serve
 
-app = FastAPI(lifespan=flushed)
+app = FastAPI(lifespan=flush_on_exit)
 app.middleware("http")(answer_500)
 
 

@@ -17,7 +17,7 @@ _SANDBOX_ALARM_S = 10
 
 
 @asynccontextmanager
-async def outside() -> AsyncIterator[Mapping[str, str]]:
+async def external_services() -> AsyncIterator[Mapping[str, str]]:
     """The URLs of services outside of the fleet, by how they behave; they answer with the body that they got."""
     with _bound(listening=False) as closed, _bound(listening=True) as silent:
         server = await asyncio.start_server(_Provider().answer, "127.0.0.1", 0)

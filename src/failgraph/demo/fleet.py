@@ -15,18 +15,13 @@ from failgraph.settings.names import AUTO_INSTRUMENT, ENABLED
 SERVERS = ("agent", "model", "environment", "resources")
 COLLECTOR = "collector"
 
-SOCKET = "DEMO_SOCKET"
-"""The file descriptor that a server listens on."""
-LIFELINE = "DEMO_LIFELINE"
-"""The file descriptor that ends when the demo does."""
-TRACES = "DEMO_TRACES"
-"""The file that a process writes its spans to."""
+# What each process is told by variables of its environment.
+SOCKET = "DEMO_SOCKET"  # the file descriptor that a server listens on
+LIFELINE = "DEMO_LIFELINE"  # the file descriptor that ends when the demo does
+TRACES = "DEMO_TRACES"  # the file that its spans are written to
+UNSENT_MARK = "DEMO_UNSENT_MARK"  # the file that is there while spans are unsent; unset: not sent
 
-EXPORT = "DEMO_EXPORT"
-"""The file that a process notes what it could not export in; set where the traces go to an endpoint."""
-
-_STOP_S = 8.0
-"""How long the processes may take to end, all together, before they are killed."""
+_STOP_S = 8.0  # in which all processes together may end before they are killed
 
 
 def url_variable(server: str) -> str:
@@ -34,69 +29,77 @@ def url_variable(server: str) -> str:
     return f"DEMO_{server.upper()}_URL"
 
 
+def traces_file(folder: str, process: str) -> str:
+    """The file that a process writes its spans to."""
+    return os.path.join(folder, f"{process}.jsonl")
+
+
+def unsent_mark(folder: str, process: str) -> str:
+    """The file that is there while spans of a process have not arrived."""
+    return os.path.join(folder, f"{process}.unsent")
+
+
 @contextmanager
-def fleet(folder: str, *, exports: bool) -> Iterator[subprocess.Popen[str]]:
+def fleet(folder: str, *, sends_traces: bool) -> Iterator[subprocess.Popen[str]]:
     """The fleet, each process with a file of its own for its spans in `folder`; gives the collector, which ends first.
 
-    With `exports` they also send them where the environment says.
+    With `sends_traces` they also send them where the environment says.
 
     The ports are taken before anybody is told of them, so none can be taken away, and a request waits until its server
     has started. Each process holds one end of a pipe, of which this one has the other: it ends with us in any case.
     """
     processes: list[subprocess.Popen[str]] = []
-    lifeline, ours = os.pipe()
+    lifeline, own_end = os.pipe()
     try:
         with ExitStack() as handed_on:
             handed_on.callback(os.close, lifeline)
-            listeners = {
+            sockets = {
                 name: handed_on.enter_context(socket.create_server(("127.0.0.1", 0)))
                 for name in SERVERS
             }
-            known = {url_variable(name): _url(listener) for name, listener in listeners.items()}
+            urls = {url_variable(name): _url(server) for name, server in sockets.items()}
             for name in (*SERVERS, COLLECTOR):
-                listener = listeners.get(name)
-                fds = {
-                    LIFELINE: lifeline,
-                    **({} if listener is None else {SOCKET: listener.fileno()}),
-                }
-                processes.append(
-                    _start(name, folder, {**known, **_export(folder, name, exports)}, fds)
-                )
+                environ = {**_inherited(), **urls}
+                if sends_traces:
+                    environ |= _sending(folder, name)
+                descriptors = {LIFELINE: lifeline}
+                if name in sockets:
+                    descriptors[SOCKET] = sockets[name].fileno()
+                processes.append(_start(name, folder, environ, descriptors))
         yield processes[-1]
     finally:
         # First, for a process that was being started when Ctrl-C came, and is not on the list.
-        os.close(ours)
+        os.close(own_end)
         _end(processes)
 
 
-def _export(folder: str, name: str, exports: bool) -> dict[str, str]:
-    """What tells a process to export."""
-    if not exports:
-        return {}
-    own = {key: value for key, value in os.environ.items() if key.startswith("OTEL_EXPORTER_OTLP_")}
+def _sending(folder: str, process: str) -> dict[str, str]:
+    """What tells a process to send its spans."""
+    exporter = {
+        name: value for name, value in os.environ.items() if name.startswith("OTEL_EXPORTER_OTLP_")
+    }
     return {
         "OTEL_EXPORTER_OTLP_TIMEOUT": "5",
-        **own,
-        EXPORT: os.path.join(folder, f"{name}.refused"),
+        **exporter,
+        UNSENT_MARK: unsent_mark(folder, process),
     }
 
 
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()
+def _url(server: socket.socket) -> str:
+    host, port = server.getsockname()
     return f"http://{host}:{port}"
 
 
 def _start(
-    name: str, folder: str, known: Mapping[str, str], fds: Mapping[str, int]
+    name: str, folder: str, environ: Mapping[str, str], descriptors: Mapping[str, int]
 ) -> subprocess.Popen[str]:
     """Start one process of the fleet."""
-    environ = {**_inherited(), **known}
-    environ.update((key, str(fd)) for key, fd in fds.items())
-    environ.update({TRACES: os.path.join(folder, f"{name}.jsonl"), ENABLED: "true"})
+    own = {variable: str(descriptor) for variable, descriptor in descriptors.items()}
+    own |= {TRACES: traces_file(folder, name), ENABLED: "true"}
     return subprocess.Popen(  # noqa: S603 - this package's own modules
         [sys.executable, "-m", f"failgraph.demo.{name}"],
-        env=environ,
-        pass_fds=tuple(fds.values()),
+        env={**environ, **own},
+        pass_fds=tuple(descriptors.values()),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE if name == COLLECTOR else subprocess.DEVNULL,
         text=True,
@@ -108,9 +111,9 @@ def _start(
 def _inherited() -> dict[str, str]:
     """The user's environment, without what would trace or configure OpenTelemetry in a program that does so itself."""
     environ = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("OTEL_", AUTO_INSTRUMENT))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OTEL_", AUTO_INSTRUMENT))
     }
     if "PYTHONPATH" in environ:  # `opentelemetry-instrument` works by an entry there
         entries = environ["PYTHONPATH"].split(os.pathsep)

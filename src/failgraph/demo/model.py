@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.faults import outside
+from failgraph.demo.faults import external_services
 from failgraph.demo.server import Body, serve
 
 PROVIDER_TIMEOUT_S = 2.0
@@ -23,7 +23,7 @@ PAUSE_S = 0.05
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """The providers are there as long as the server is."""
-    async with outside() as app.state.providers:
+    async with external_services() as app.state.providers:
         yield
     failgraph.flush()
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 
 import failgraph
 from failgraph import NgFailureEvent
-from failgraph.demo.faults import outside
+from failgraph.demo.faults import external_services
 from failgraph.demo.server import Body, serve
 
 JUDGE_TIMEOUT_S = 1.5
@@ -20,7 +20,7 @@ JUDGE_TIMEOUT_S = 1.5
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """The judges are there as long as the server is."""
-    async with outside() as app.state.judges:
+    async with external_services() as app.state.judges:
         yield
     failgraph.flush()
 

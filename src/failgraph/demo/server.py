@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 import failgraph
-from failgraph.demo.fleet import EXPORT, LIFELINE, SOCKET, TRACES, url_variable
+from failgraph.demo.fleet import LIFELINE, SOCKET, TRACES, UNSENT_MARK, url_variable
 from failgraph.instrumentation.attach import attach
 from failgraph.otlp import endpoint_from_env, make_exporter
 
@@ -34,23 +34,25 @@ _GRACE_S = 4
 """How long requests may still take when the server is asked to end."""
 
 
-def url(server: str) -> str:
+def server_url(server: str) -> str:
     """Where a server of the fleet is."""
     return os.environ[url_variable(server)]
 
 
-def begin(service: str) -> None:
+def start_tracing(service: str) -> None:
     """Trace this process, and end it when the demo ends."""
     # The start-up file has done so, where failgraph is installed and not merely copied.
     attach("the demo")
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(os.environ[TRACES])))
-    if EXPORT in os.environ:
+    if UNSENT_MARK in os.environ:
         # What it says of each try would stand between the demo's lines; the demo says what did not arrive.
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
         provider.add_span_processor(
             BatchSpanProcessor(
-                _Noting(make_exporter(endpoint_from_env(os.environ)), os.environ[EXPORT])
+                MarkingExporter(
+                    make_exporter(endpoint_from_env(os.environ)), os.environ[UNSENT_MARK]
+                )
             )
         )
     trace.set_tracer_provider(provider)
@@ -58,7 +60,7 @@ def begin(service: str) -> None:
     threading.Thread(target=_end_with_parent, name="lifeline", daemon=True).start()
 
 
-class _Noting(SpanExporter):
+class MarkingExporter(SpanExporter):
     """An exporter whose file is there as long as spans have not arrived; a process may end while it still tries."""
 
     def __init__(self, exporter: SpanExporter, path: str) -> None:
@@ -95,7 +97,7 @@ def _end_with_parent() -> None:
 
 def serve(app: FastAPI, service: str) -> None:
     """Serve `app` on the socket that the demo has opened, until SIGTERM."""
-    begin(service)
+    start_tracing(service)
     app.get("/health")(_health)
     FastAPIInstrumentor.instrument_app(
         app, excluded_urls="/health", exclude_spans=["receive", "send"]
@@ -109,7 +111,7 @@ async def _health() -> Body:
 
 
 @asynccontextmanager
-async def flushed(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 - FastAPI gives it
+async def flush_on_exit(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 - FastAPI gives it
     """A lifespan: uvicorn ends by the signal that it got, and nothing is exported after that."""
     yield
     failgraph.flush()
