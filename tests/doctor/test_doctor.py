@@ -19,7 +19,9 @@ from failgraph.doctor.difference import report_differences
 from failgraph.doctor.sample_graph import record_sample_graph
 from failgraph.errors import SourceError
 from failgraph.otlp import endpoint_from_env
-from failgraph.readers import Reading, read_parts
+from failgraph.readers import Reading
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import SourceFile
 from failgraph.settings import current
 from failgraph.settings.names import NAMES
 from otlp_server import Receiver
@@ -61,7 +63,7 @@ def sends_to(receiver, **more):
 
 def arrived(receiver):
     """Asks a backend that has what the receiver got."""
-    return lambda _: read_parts([("it", io.BytesIO(receiver.text()))])
+    return lambda _: read_files([SourceFile("it", io.BytesIO(receiver.text()))])
 
 
 def found(all_checks, part, state):

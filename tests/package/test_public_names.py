@@ -18,7 +18,7 @@ PUBLIC = {
         AttributeLimits Attributes CauseSpan decode encode_event encode_report
     """,
     "failgraph.readers": """
-        EventRecord FailureRecord HopRecord Part Reading SpanRecord Trace journal_parts read read_parts spans
+        EventRecord FailureRecord HopRecord Reading SpanRecord Trace read spans
     """,
     "failgraph.testing": "Failures failures",
     "failgraph.errors": "ConfigError FailgraphError SourceError",

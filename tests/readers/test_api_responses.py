@@ -212,9 +212,9 @@ def test_a_part_without_a_failure_is_said_too(reading, answer, tmp_path):
     found = reading(partial(process(span(1)))[answer])
     assert (found.traces, [loss.kind for loss in found.losses]) == ([], ["partial_trace"])
     assert found.losses[0].detail.startswith(f"{TRACE}: ")
-    losses: list[Loss] = []
-    assert len(list(spans(tmp_path / "downloaded", losses))) == 1
-    assert tuple(losses) == found.losses
+    reader = spans(tmp_path / "downloaded")
+    assert len(list(reader)) == 1
+    assert reader.losses == found.losses
 
 
 def test_only_the_answer_that_is_a_part_is_one(reading):

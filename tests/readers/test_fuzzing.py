@@ -19,7 +19,8 @@ import pytest
 from builders import event
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
-from failgraph.readers import read_parts
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import SourceFile
 from failgraph.transport import headers
 from fuzzing import HEADERS, SOURCES, damage, read_header, read_source
 from otlp_file import SERVER, pairs, process, raw_event, reported, seen, span
@@ -247,4 +248,4 @@ def test_a_source_that_is_no_stream_is_refused_as_one():
         b'"' * 999,
     ):
         with pytest.raises(SourceError, match="holds no trace"):
-            read_parts([("data", io.BytesIO(data))])
+            read_files([SourceFile("data", io.BytesIO(data))])

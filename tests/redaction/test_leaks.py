@@ -18,7 +18,7 @@ from failgraph import FailureEvent, NgFailureEvent, hop, record
 from failgraph.backends.refusals import Place
 from failgraph.cli import main
 from failgraph.instrumentation import attach as attaching
-from failgraph.readers.api_responses import said
+from failgraph.redaction.display import display
 from failgraph.transport import headers
 from gym_rows import FAILING, lines
 from redaction_corpus import SECRETS, Secret
@@ -234,7 +234,7 @@ def test_nothing_that_a_backend_says(form):
     )
     for case in SECRETS:
         body = form.format(case.text, json=json.dumps(case.text))
-        told = "\n".join((place.words(body.encode()), said(case.text)))
+        told = "\n".join((place.words(body.encode()), display(case.text)))
         assert not [secret for secret in case.secrets if secret in told], case.label
 
 

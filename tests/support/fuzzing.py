@@ -32,7 +32,9 @@ from dialects import DIALECTS
 from failgraph import FailureReport
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING
-from failgraph.readers import Reading, read_parts
+from failgraph.readers import Reading
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import SourceFile
 from failgraph.text import sanitize
 from failgraph.traces.query import Query
 from failgraph.transport import headers
@@ -264,7 +266,7 @@ def read_source(data: bytes) -> Reading | None:
     Raises AssertionError where what is shown could hurt a reader, and whatever a reader lets through.
     """
     try:
-        reading = read_parts([("data", io.BytesIO(data))])
+        reading = read_files([SourceFile("data", io.BytesIO(data))])
     except SourceError as error:
         assert len(str(error)) < 2000
         return None

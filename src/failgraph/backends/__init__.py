@@ -21,7 +21,9 @@ from failgraph.backends.tempo import Tempo
 from failgraph.backends.windows import Found
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
-from failgraph.readers import Part, Reading, read_parts
+from failgraph.readers import Reading
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import SourceFile
 from failgraph.settings import Settings
 from failgraph.traces.query import Query
 
@@ -52,7 +54,7 @@ def read_backend(
     query: Query,
     settings: Settings,
     told: Told | None = None,
-    more: Sequence[Part] = (),
+    more: Sequence[SourceFile] = (),
     *,
     every: bool = False,
 ) -> tuple[Reading, tuple[str, ...]]:
@@ -125,12 +127,12 @@ def _found(
     return found, tuple(notes)
 
 
-def _beside(address: Address, query: Query, more: Sequence[Part], found: Found) -> list[str]:
+def _beside(address: Address, query: Query, more: Sequence[SourceFile], found: Found) -> list[str]:
     """The newest traces of what is read beside the backend that were not found there; there may be a part of them."""
     if address.trace_id is not None or not more:
         return []
     since, until = _window(query)
-    traces = [trace for trace in read_parts(more).traces if since <= trace.start_unix_nano <= until]
+    traces = [trace for trace in read_files(more).traces if since <= trace.start_unix_nano <= until]
     others = [
         trace.trace_id
         for trace in traces
@@ -178,11 +180,11 @@ def _fetch(
     return losses
 
 
-def _read(address: Address, place: Place, kept: Kept, more: Sequence[Part]) -> Reading:
+def _read(address: Address, place: Place, kept: Kept, more: Sequence[SourceFile]) -> Reading:
     """What was fetched, and `more`; the backend's words among it may repeat what it was sent."""
     parts = [*kept.parts(), *more]
     try:
-        reading = read_parts(parts) if parts else Reading([], {}, {}, ())
+        reading = read_files(parts) if parts else Reading([], {}, {}, ())
     except SourceError as error:
         where = " or ".join(URLS[kind] for kind in URLS if address.kind in (kind, None))
         raise SourceError(

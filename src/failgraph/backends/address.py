@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from failgraph.errors import SourceError
-from failgraph.readers.api_responses import said
+from failgraph.redaction.display import display
 from failgraph.settings import Settings
 from failgraph.settings.names import JAEGER_HEADERS, JAEGER_URL, TEMPO_HEADERS, TEMPO_URL
 
@@ -71,7 +71,7 @@ def address_of(source: str, settings: Settings, exists: Callable[[str], bool]) -
     if "/" in source and not is_place:
         return None  # a path; the reader says what is wrong with it
     meant = f"did you mean http://{source}?" if is_place else _SOURCES
-    raise SourceError(f"{said(source) or 'an empty text'} is no file that is there; {meant}")
+    raise SourceError(f"{display(source) or 'an empty text'} is no file that is there; {meant}")
 
 
 def configured(kind: Kind, settings: Settings) -> str:
@@ -120,7 +120,7 @@ def shown(url: str) -> str:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     except ValueError:
         return "an address that is none"
-    return said(f"{parts.scheme}://{host}{port}{parts.path}" if host else parts.path or "/")
+    return display(f"{parts.scheme}://{host}{port}{parts.path}" if host else parts.path or "/")
 
 
 def _address(source: str, settings: Settings) -> Address:
@@ -176,7 +176,7 @@ def _base(url: SplitResult, setting: str | None) -> str:
 
 def _trace_id(text: str) -> str:
     if not _TRACE_ID.fullmatch(text):
-        raise SourceError(f"{said(text)} in the address is no trace id of 16 or 32 hex digits")
+        raise SourceError(f"{display(text)} in the address is no trace id of 16 or 32 hex digits")
     return text.lower().zfill(32)
 
 

@@ -19,7 +19,7 @@ from failgraph.backends.empty_responses import is_empty
 from failgraph.backends.refusals import TooLargeError
 from failgraph.backends.windows import Found, Page, length, newest
 from failgraph.failure.boundary import FailureBoundary
-from failgraph.readers.json_parts import count
+from failgraph.readers.json_values import non_negative
 from failgraph.traces.query import Query
 
 _PAGE = 50
@@ -195,9 +195,9 @@ def _v1_hits(traces: Iterable[object]) -> Iterator[_Hit]:
     for trace in traces:
         if isinstance(trace, dict) and (id_ := _id(trace.get("traceID"))) is not None:
             spans = [span for span in _list(trace, "spans") if isinstance(span, dict)]
-            starts = [1000 * count(span.get("startTime")) for span in spans]
+            starts = [1000 * non_negative(span.get("startTime")) for span in spans]
             ends = (
-                start + 1000 * count(span.get("duration"))
+                start + 1000 * non_negative(span.get("duration"))
                 for span, start in zip(spans, starts, strict=True)
             )
             processes = trace.get("processes")
@@ -214,7 +214,8 @@ def _v3_hits(summaries: Iterable[object]) -> Iterator[_Hit]:
     for summary in summaries:
         if isinstance(summary, dict) and (id_ := _id(summary.get("traceId"))) is not None:
             start, end = (
-                count(summary.get(key)) for key in ("minStartTimeUnixNano", "maxEndTimeUnixNano")
+                non_negative(summary.get(key))
+                for key in ("minStartTimeUnixNano", "maxEndTimeUnixNano")
             )
             yield _Hit(id_, start, end, _names(_list(summary, "services"), "name"))
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from failgraph.backends.address import shown
 from failgraph.errors import SourceError
-from failgraph.readers.api_responses import answers, said
+from failgraph.readers.api_responses import unwrap
 from failgraph.redaction import redact
+from failgraph.redaction.display import display
 from failgraph.redaction.header_values import remove_header_values
 
 HEAD = 4096
@@ -57,15 +58,15 @@ class Place(NamedTuple):
             words = redact(
                 text if len(data) < HEAD else " ".join(text.rsplit(maxsplit=1)[:-1])
             ).split()
-            return "" if is_page(data) else said(" ".join(words))
-        errors = [error for answer in answers(document) for error in answer.errors]
+            return "" if is_page(data) else display(" ".join(words))
+        errors = [error for response in unwrap(document) for error in response.errors]
         if not errors and isinstance(document, dict):
             errors = [
                 value
                 for key in ("message", "error", "msg")
                 if isinstance(value := document.get(key), str)
             ]
-        return self.clean("; ".join(map(said, errors)))
+        return self.clean("; ".join(map(display, errors)))
 
 
 def is_page(data: bytes) -> bool:
@@ -135,7 +136,7 @@ def unreachable(place: Place, error: BaseException) -> SourceError:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            why = said(str(cause.verify_message))
+            why = display(str(cause.verify_message))
             return place.error(
                 f"has a certificate that is not trusted ({why}); name its CA's file in SSL_CERT_FILE"
             )
@@ -150,7 +151,7 @@ def unreachable(place: Place, error: BaseException) -> SourceError:
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         reason = "it does not speak TLS, as https asks for"
     return place.error(
-        f"cannot be reached ({said(reason or 'no answer')}); is it running? {place.url_setting} says where"
+        f"cannot be reached ({display(reason or 'no answer')}); is it running? {place.url_setting} says where"
     )
 
 

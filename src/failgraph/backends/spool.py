@@ -8,10 +8,11 @@ import tempfile
 from typing import IO, cast
 
 from failgraph.backends.client import Answer
+from failgraph.readers.source import SourceFile
 
 
 class Kept:
-    """Traces for `read_parts`, until it is closed."""
+    """Traces for `read_files`, until it is closed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -39,8 +40,8 @@ class Kept:
             file.write(b"\n")  # the next document stands on a line of its own
         self.size += answer.size
 
-    def parts(self) -> list[tuple[str, IO[bytes]]]:
-        """All of them, as `read_parts` takes them."""
+    def parts(self) -> list[SourceFile]:
+        """All of them, as `read_files` takes them."""
         for file in self._files.values():
             file.flush()
-        return [(self._name, file) for file in self._files.values()]
+        return [SourceFile(self._name, file) for file in self._files.values()]

@@ -10,8 +10,8 @@ from failgraph.backends import refusals
 from failgraph.backends.client import PROTOBUF, Answer, Client
 from failgraph.backends.empty_responses import is_empty
 from failgraph.backends.windows import Found, Page, newest
-from failgraph.readers.json_parts import count
-from failgraph.readers.otlp_protobuf import looks_like_protobuf
+from failgraph.readers.json_values import non_negative
+from failgraph.readers.protobuf_messages import looks_like_protobuf
 from failgraph.text import escape_surrogates
 from failgraph.traces.query import Query
 
@@ -94,8 +94,8 @@ class Tempo:
         )
         return {
             id_.lower().zfill(32): (
-                count(item.get("startTimeUnixNano")),
-                _MS * count(item.get("durationMs")),
+                non_negative(item.get("startTimeUnixNano")),
+                _MS * non_negative(item.get("durationMs")),
             )
             for item in found
             if isinstance(id_ := item.get("traceID"), str) and _TRACE_ID.fullmatch(id_)

@@ -10,7 +10,8 @@ from failgraph.backends import Address, address_of, read_backend
 from failgraph.backends.address import shown
 from failgraph.cli.output import fetching_progress, reading_progress
 from failgraph.errors import SourceError
-from failgraph.readers import Reading, journal_parts, read
+from failgraph.readers import Reading, read
+from failgraph.readers.source import open_journal
 from failgraph.settings import current
 from failgraph.traces.query import Query
 
@@ -108,7 +109,7 @@ def _read_file(path: str, wanted: str | None, journal: str | None) -> ReadSource
 def _read_backend(
     name: str, address: Address, query: Query, journal: str | None, *, every: bool
 ) -> ReadSource:
-    with fetching_progress() as progress, journal_parts(journal) as more:
+    with fetching_progress() as progress, open_journal(journal) as more:
         reading, notes = read_backend(address, query, current(), progress, more, every=every)
     trace_id = address.trace_id
     if trace_id is not None and trace_id not in reading.durations:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from failgraph.doctor.check import CheckResult
-from failgraph.readers.source import files_of
+from failgraph.readers.source import jsonl_files
 from failgraph.redaction.display import display
 from failgraph.settings import Settings
 from failgraph.settings.names import JOURNAL, JOURNAL_MAX_BYTES
@@ -40,7 +40,7 @@ def check_journal(settings: Settings) -> Iterator[CheckResult]:
         )
         return
     try:
-        sizes = [os.path.getsize(path) for path in files_of(folder)]
+        sizes = [os.path.getsize(path) for path in jsonl_files(folder)]
         room = os.statvfs(folder)
     except OSError as error:
         yield CheckResult(PART, "problem", f"{where} cannot be read: {error.strerror or error}")

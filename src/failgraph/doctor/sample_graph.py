@@ -22,7 +22,9 @@ from failgraph.failure.records import (
     SandboxFailureDetails,
     SdkErrorDetails,
 )
-from failgraph.readers import Trace, read_parts
+from failgraph.readers import Trace
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import SourceFile
 from failgraph.recording.api import record
 from failgraph.recording.hops import current_report, hop
 from failgraph.recording.processor import FailureSpanProcessor
@@ -65,7 +67,8 @@ def record_sample_graph() -> SampleGraph:
     provider.shutdown()
     spans = memory.get_finished_spans()
     data = encode_spans(spans).SerializeToString()
-    traces = read_parts([("the marked failure graph", io.BytesIO(data))]).traces if data else []
+    file = SourceFile("the marked failure graph", io.BytesIO(data))
+    traces = read_files([file]).traces if data else []
     return SampleGraph(report, spans, traces[0] if traces else None)
 
 

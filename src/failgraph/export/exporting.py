@@ -13,7 +13,7 @@ from failgraph.export.known import key_of_input
 from failgraph.export.result import ImportResult
 from failgraph.export.spans import span_of
 from failgraph.export.targets import ExportTarget, open_target
-from failgraph.readers.row_spans import failed_with
+from failgraph.readers.row_spans import attempt_failure_kind
 from failgraph.readers.source import Progress
 
 _BATCH_SPANS = 512
@@ -61,7 +61,7 @@ class _Batch:
             return True
         self._target.known_keys.add(key)
         span = span_of(item)
-        if isinstance(item, SavedAttempt) and failed_with(item.attempt) is None:
+        if isinstance(item, SavedAttempt) and attempt_failure_kind(item.attempt) is None:
             self._recovered += 1
         self._spans.append(span)
         self._bytes += sum(text_bytes(event.attributes or {}) for event in span.events)

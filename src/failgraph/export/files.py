@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from failgraph.errors import ConfigError, SourceError
 from failgraph.export.known import keys_of_span
 from failgraph.readers import spans
-from failgraph.readers.source import HEAD
+from failgraph.readers.source import HEAD_SIZE
 
 _OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
 
@@ -75,7 +75,7 @@ def _check_existing(path: str, inputs: Sequence[str]) -> None:
 def _known_keys(path: str) -> set[bytes]:
     """The keys of what a file holds that is there; raises ConfigError where it holds no OTLP JSON lines."""
     with open(path, "rb") as file:
-        head = file.read(HEAD)
+        head = file.read(HEAD_SIZE)
     if not head.strip():
         return set()
     # Not parsed: the first line may be one that a full disk cut off.

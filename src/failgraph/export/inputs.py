@@ -9,12 +9,11 @@ from typing import IO, Any, NamedTuple
 
 from failgraph.errors import SourceError
 from failgraph.journal.lines import JournalLine, is_journal_line, is_removed_note, parse_line
-from failgraph.losses import Loss
-from failgraph.readers.contents import BadLines, Found
-from failgraph.readers.lines import numbered
-from failgraph.readers.origins import Origins, Place
-from failgraph.readers.row_attempts import Attempt, attempt_of, shape_of
-from failgraph.readers.source import UNPACK_ERRORS, Progress, opened, unpacked
+from failgraph.readers.journal_ids import JournalIds, SpanIds
+from failgraph.readers.lines import numbered_lines
+from failgraph.readers.row_attempts import RowAttempt, read_attempt
+from failgraph.readers.row_shapes import row_shape
+from failgraph.readers.source import GZIP_ERRORS, Progress, SourceFile, decompressed, open_source
 
 _MAX_HELD = 20  # problems of lines that are kept until the file turns out to hold rows
 
@@ -22,15 +21,15 @@ _MAX_HELD = 20  # problems of lines that are kept until the file turns out to ho
 class SavedAttempt(NamedTuple):
     """An attempt with failures, and when its file was last written."""
 
-    attempt: Attempt
+    attempt: RowAttempt
     written_unix_nano: int
 
 
 class JournalFailure(NamedTuple):
-    """A failure of a journal, and where it stands."""
+    """A failure of a journal, and the ids of its span."""
 
     line: JournalLine
-    place: Place
+    ids: SpanIds
 
 
 class RowWithoutFailure(NamedTuple):
@@ -62,12 +61,13 @@ InputItem = FailureInput | RowWithoutFailure | MalformedRow | EmptyFile | Reject
 def read_input(path: str, progress: Progress | None = None) -> Iterator[InputItem]:
     """Read one file: one item a row or a journal's line, and one more if the file is no such file."""
     try:
-        with opened(path) as file:
+        with open_source(path) as file:
             written_unix_nano = os.fstat(file.fileno()).st_mtime_ns
-            yield from _FileReader(path, written_unix_nano).items(unpacked(file, path, progress))
+            stream = decompressed(SourceFile(path, file), progress)
+            yield from _FileReader(path, written_unix_nano).items(stream)
     except SourceError as error:
         yield RejectedFile(str(error))
-    except UNPACK_ERRORS:
+    except GZIP_ERRORS:
         yield RejectedFile(
             f"{path}: the gzip data is damaged, or ends early; what stood before that is read"
         )
@@ -80,13 +80,13 @@ class _FileReader:
         self._path = path
         self._written_unix_nano = written_unix_nano
         self._has_rows = False
-        self._origins = Origins()
+        self._journal_ids = JournalIds()
         self._held: list[MalformedRow] = []
         self._malformed_count = self._input_count = 0
 
     def items(self, stream: IO[bytes]) -> Iterator[InputItem]:
-        too_long: list[Loss] = []
-        for number, line in numbered(stream, BadLines(Found(), too_long)):
+        too_long: list[str] = []
+        for number, line in numbered_lines(stream, too_long.append):
             yield from self._too_long(too_long)
             yield from self._line(number, line)
         yield from self._too_long(too_long)
@@ -128,10 +128,10 @@ class _FileReader:
         except ValueError as error:
             yield from self._malformed(f"line {number}: {error}")
             return
-        yield JournalFailure(line, self._origins.place(line))
+        yield JournalFailure(line, self._journal_ids.ids_of(line))
 
     def _row(self, number: int, row: Any) -> Iterator[InputItem]:
-        shape = shape_of(row)
+        shape = row_shape(row)
         if shape is None:
             yield from self._malformed(f"line {number} is no saved row")
             return
@@ -143,7 +143,7 @@ class _FileReader:
             yield RowWithoutFailure()
             return
         try:
-            attempt = attempt_of(row, shape)
+            attempt = read_attempt(row, shape)
         except ValueError as error:
             yield from self._malformed(f"line {number}: {error}")
             return
@@ -172,7 +172,7 @@ class _FileReader:
         if len(self._held) < _MAX_HELD:
             self._held.append(row)
 
-    def _too_long(self, losses: list[Loss]) -> Iterator[InputItem]:
-        for loss in losses:
-            yield from self._malformed(loss.detail)
-        losses.clear()
+    def _too_long(self, problems: list[str]) -> Iterator[InputItem]:
+        for problem in problems:
+            yield from self._malformed(problem)
+        problems.clear()

@@ -14,7 +14,7 @@ def key_of_input(item: FailureInput) -> bytes:
     """What an attempt, or a failure of a journal, is known by."""
     if isinstance(item, SavedAttempt):
         return item.attempt.digest[:16]
-    return _failure_key(item.place.trace_id, item.line.event.event_id, remote=item.line.remote)
+    return _failure_key(item.ids.trace_id, item.line.event.event_id, remote=item.line.remote)
 
 
 def keys_of_span(span: SpanRecord) -> Iterator[bytes]:

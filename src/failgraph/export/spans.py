@@ -12,8 +12,14 @@ from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, Trace
 
 from failgraph.export.inputs import FailureInput, JournalFailure, SavedAttempt
 from failgraph.readers.journal_spans import event_attributes, failure_span_attributes
-from failgraph.readers.row_attempts import Attempt
-from failgraph.readers.row_spans import SPAN_NAME, attributes_of, events_of, failed_with, service_of
+from failgraph.readers.row_attempts import RowAttempt
+from failgraph.readers.row_spans import (
+    SPAN_NAME,
+    attempt_attributes,
+    attempt_events,
+    attempt_failure_kind,
+    attempt_service,
+)
 from failgraph.redaction import redact, redact_event
 from failgraph.semconv import EVENT_NAME
 from failgraph.text import cut, sanitize
@@ -27,13 +33,13 @@ def span_of(item: FailureInput) -> ReadableSpan:
 def _failure_span(failure: JournalFailure) -> ReadableSpan:
     """A failure span below the span that the failure was observed on."""
     line = failure.line._replace(event=redact_event(failure.line.event))
-    place = failure.place
+    ids = failure.ids
     parent = None
-    if place.parent_span_id is not None:
-        parent = _context(place.trace_id, place.parent_span_id)
+    if ids.parent_span_id is not None:
+        parent = _context(ids.trace_id, ids.parent_span_id)
     return ReadableSpan(
         name=EVENT_NAME,
-        context=_context(place.trace_id, place.span_id),
+        context=_context(ids.trace_id, ids.span_id),
         parent=parent,
         resource=_resource(sanitize(redact(line.service), 80)),
         attributes=failure_span_attributes(),
@@ -55,16 +61,18 @@ def _attempt_span(saved: SavedAttempt) -> ReadableSpan:
     time_unix_nano = saved.written_unix_nano
     if attempt.created_s is not None:
         time_unix_nano = int(attempt.created_s * 1_000_000) * 1000
-    kind = failed_with(attempt)
+    kind = attempt_failure_kind(attempt)
     status = Status(StatusCode.UNSET)
     if kind is not None:
         status = Status(StatusCode.ERROR, cut(kind, 200))
     return ReadableSpan(
         name=SPAN_NAME,
         context=_context(attempt.trace_id, attempt.span_id),
-        resource=_resource(service_of(attempt)),
-        attributes=attributes_of(attempt),
-        events=[Event(EVENT_NAME, attributes, time_unix_nano) for attributes in events_of(attempt)],
+        resource=_resource(attempt_service(attempt)),
+        attributes=attempt_attributes(attempt),
+        events=[
+            Event(EVENT_NAME, attributes, time_unix_nano) for attributes in attempt_events(attempt)
+        ],
         kind=SpanKind.INTERNAL,
         status=status,
         start_time=time_unix_nano,
@@ -73,7 +81,7 @@ def _attempt_span(saved: SavedAttempt) -> ReadableSpan:
     )
 
 
-def _redacted(attempt: Attempt) -> Attempt:
+def _redacted(attempt: RowAttempt) -> RowAttempt:
     return attempt._replace(
         server=sanitize(redact(attempt.server), 80),
         events={key: redact_event(event) for key, event in attempt.events.items()},

@@ -1,50 +1,66 @@
-"""A JSON document to spans, in whichever dialect: OTLP, what Jaeger and Tempo answer, journals, and Gym's rows."""
+"""Turn JSON documents into spans: OTLP, responses of Jaeger and Tempo, journals, and Gym's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
 from failgraph.journal.lines import is_journal_line, is_removed_note
-from failgraph.readers.api_responses import answers, is_jaeger
-from failgraph.readers.contents import BadLines
+from failgraph.readers.api_responses import is_jaeger_trace, unwrap
 from failgraph.readers.jaeger_json import jaeger_spans
+from failgraph.readers.journal_ids import JournalIds
 from failgraph.readers.journal_spans import journal_spans
-from failgraph.readers.json_parts import At
-from failgraph.readers.otlp_json import otlp_spans
-from failgraph.readers.row_attempts import shape_of
+from failgraph.readers.json_values import DocumentContext
+from failgraph.readers.otlp_json import SkimmedSpanReader, otlp_spans
+from failgraph.readers.row_shapes import row_shape
 from failgraph.readers.row_spans import row_spans
+from failgraph.readers.skimming.skimmer import SkimmedDocument
+from failgraph.readers.summary import SourceSummary
 from failgraph.traces.spans import SpanRecord
 
 
-def spans_of(
-    document: object, line: int, bad: BadLines, trace_ids: Container[str] | None = None
-) -> Iterator[SpanRecord]:
-    """The spans of one document, or of a list of them; what of it is of the wrong type goes into `bad`.
+class DocumentReader:
+    """Turn the documents of one source into spans.
 
-    With `trace_ids` those of other traces may be left out.
+    Args:
+        summary: Receives what cannot be read, and what a backend says besides traces.
+        trace_ids: The wanted traces, or None for all. Spans of others may be returned too.
     """
-    at = At(line, bad, trace_ids)
-    for answer in answers(document):
-        bad.found.answered |= answer.wrapped
-        for error in answer.errors:
-            bad.found.refuse(error)
-        empty = True
-        for top in answer.tops:
-            for span in _spans(top, at, jaeger=answer.jaeger):
-                empty = False
-                if answer.partial is not None:
-                    bad.found.partial.setdefault(span.trace_id, answer.partial)
-                yield span
-        if empty and answer.partial is not None:
-            bad.found.refuse(answer.partial)
 
+    def __init__(self, summary: SourceSummary, trace_ids: Container[str] | None = None) -> None:
+        self._summary = summary
+        self._trace_ids = trace_ids
+        self._journal_ids = JournalIds()
+        self._skimmed = SkimmedSpanReader()
 
-def _spans(top: object, at: At, *, jaeger: bool) -> Iterator[SpanRecord]:
-    fields = at.dict(top, "a document")
-    if is_journal_line(top) or is_removed_note(top):
-        return journal_spans(fields, at)
-    if shape_of(top) is not None:
-        return row_spans(fields, at)
-    if jaeger and not is_jaeger(top):
-        at.wrong("a trace without spans")
-    return jaeger_spans(fields, at) if jaeger else otlp_spans(fields, at)
+    def spans(self, document: object, line: int) -> Iterator[SpanRecord]:
+        """Yield the spans of a document, or of a list of documents, that begins in this line."""
+        summary = self._summary
+        context = DocumentContext(line, summary, self._trace_ids)
+        if isinstance(document, SkimmedDocument):
+            yield from self._skimmed.spans(document.unskimmed, context)
+            return
+        for response in unwrap(document):
+            summary.is_response |= response.is_wrapped
+            for error in response.errors:
+                summary.add_refusal(error)
+            is_empty = True
+            for content in response.contents:
+                for span in self._content_spans(content, context, is_jaeger=response.is_jaeger):
+                    is_empty = False
+                    if response.partial_reason is not None:
+                        summary.add_partial_trace(span.trace_id, response.partial_reason)
+                    yield span
+            if is_empty and response.partial_reason is not None:
+                summary.add_refusal(response.partial_reason)
+
+    def _content_spans(
+        self, content: object, context: DocumentContext, *, is_jaeger: bool
+    ) -> Iterator[SpanRecord]:
+        fields = context.dict(content, "a document")
+        if is_journal_line(content) or is_removed_note(content):
+            return journal_spans(fields, context, self._journal_ids)
+        if row_shape(content) is not None:
+            return row_spans(fields, context)
+        if is_jaeger and not is_jaeger_trace(content):
+            context.add_problem("a trace without spans")
+        return jaeger_spans(fields, context) if is_jaeger else otlp_spans(fields, context)

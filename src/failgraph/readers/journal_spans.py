@@ -1,7 +1,8 @@
-"""Lines of a journal as spans: each failure on a failure span of its own, below a stand-in for the span it was seen on.
+"""Turn lines of a journal into spans: each failure becomes a failure span below a stand-in span.
 
-The real span, where the source has it, takes the place of the stand-in. One trace stands for each chain of failures
-that were observed outside any: one incident, with one root cause.
+The stand-in represents the span that the failure was observed on. The real span takes its place if
+the source has it. Each chain of failures observed outside any trace becomes one trace: one incident
+with one root cause.
 """
 
 from __future__ import annotations
@@ -12,35 +13,35 @@ from failgraph import semconv
 from failgraph.codec import Attributes, encode_event
 from failgraph.journal.lines import JournalLine, is_removed_note, parse_line
 from failgraph.losses import Loss
-from failgraph.readers.json_parts import At, count, fingerprint
+from failgraph.readers.journal_ids import JournalIds
+from failgraph.readers.json_values import DocumentContext, fingerprint, non_negative
 from failgraph.traces.spans import KINDS, EventRecord, SpanRecord
 
 _UNNAMED = "a span that only the journal knows"
 
 
-def journal_spans(fields: Mapping[str, object], at: At) -> Iterator[SpanRecord]:
-    """The spans that stand for a line, or none, and what it says to be gone."""
+def journal_spans(
+    fields: Mapping[str, object], context: DocumentContext, journal_ids: JournalIds
+) -> Iterator[SpanRecord]:
+    """Yield the spans for a line: none for a note of removed failures, which is a loss."""
     if is_removed_note(fields):
         whose = f"{fields['service']} (process {fields['pid']})"
-        at.bad.lose(
-            Loss(
-                "partial_trace",
-                f"{count(fields['removed'])} failures of {whose} went at the journal's limit",
-            )
-        )
+        removed = non_negative(fields["removed"])
+        detail = f"{removed} failures of {whose} went at the journal's limit"
+        context.summary.add_loss(Loss("partial_trace", detail))
         return
     try:
         line = parse_line(fields)
     except ValueError as error:
-        at.wrong(str(error))
+        context.add_problem(str(error))
         return
-    place = at.bad.found.origins.place(line)
     if line.trace_id is not None and line.span_id is not None:
         yield _stand_in(line, line.trace_id, line.span_id)
+    ids = journal_ids.ids_of(line)
     yield SpanRecord(
-        trace_id=place.trace_id,
-        span_id=place.span_id,
-        parent_span_id=place.parent_span_id,
+        trace_id=ids.trace_id,
+        span_id=ids.span_id,
+        parent_span_id=ids.parent_span_id,
         name=semconv.EVENT_NAME,
         kind="INTERNAL",
         start_unix_nano=line.time_unix_nano,
@@ -77,10 +78,10 @@ def _process(line: JournalLine) -> int:
 
 
 def failure_span_attributes() -> Attributes:
-    """The attributes of the failure span that is made for a line."""
+    """Return the attributes of the failure span that is made for a line."""
     return {semconv.FAILURE_SPAN: True, semconv.JOURNAL: True}
 
 
 def event_attributes(line: JournalLine) -> Attributes:
-    """The attributes of its failure event."""
+    """Return the attributes of the failure event on that span."""
     return encode_event(line.event, seq=line.seq, remote=line.remote, late=line.late)

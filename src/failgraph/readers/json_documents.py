@@ -1,105 +1,114 @@
-"""A stream of text as JSON documents: one a line, one in all, or several, printed over many lines or not."""
+"""Split a stream of text into JSON documents: one per line, or one or more over many lines each."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import IO
 
-from failgraph.readers.api_responses import is_whole
-from failgraph.readers.contents import BadLines, Found
-from failgraph.readers.lines import MAX_LINE, batches
-from failgraph.readers.skimming.skimmer import IN_FULL, Parse, Skimmed, Way
+from failgraph.readers.api_responses import is_complete
+from failgraph.readers.lines import MAX_LINE, LineBatch, line_batches
+from failgraph.readers.skimming.skimmer import READ_ALL, Parse, ReadPlan, SkimmedDocument
+from failgraph.readers.summary import SourceSummary
 
-_MAX_RETRIES = 5
-"""How many documents without an end are gone behind; what follows the last of them is given up."""
+_MAX_RETRIES = 5  # documents without an end to recover from; what follows the last is given up
+# A JSON string, or the beginning of one without an end. Looks at every character of a line once.
 _STRING = re.compile(rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)')
-"""A JSON string, or the beginning of one that never ends: every character of a line is looked at once."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def json_documents(
-    stream: IO[bytes], found: Found, bad: BadLines, way: Way = IN_FULL
+    stream: IO[bytes], summary: SourceSummary, plan: ReadPlan = READ_ALL
 ) -> Iterator[tuple[int, object]]:
-    """Each JSON document with the number of its first line; what is broken goes into `bad`, and the rest is read."""
-    lines, behind = batches(stream, bad), list[tuple[int, bytes]]()
+    """Yield each JSON document of a stream, after the number of its first line.
+
+    A broken document is added to the summary, and the rest is read.
+    """
+    batches: Iterable[LineBatch] = line_batches(stream, summary.add_bad_line)
+    rest: list[tuple[int, bytes]] = []
     for _ in range(_MAX_RETRIES):
-        pending = _Pending(bad, way.parse)
-        for number, document in _documents(lines, pending, way):
-            if isinstance(document, Skimmed):
-                found.see_traces(document.documents)
+        pending = _PendingLines(summary, plan.parse)
+        for number, document in _documents(batches, pending, plan):
+            if isinstance(document, SkimmedDocument):
+                summary.add_trace_documents(document.documents)
             else:
-                found.see(document)
+                summary.add_document(document)
             yield number, document
-        # A document that never ended has swallowed what stood behind it: go on behind its first line.
-        behind = pending.behind_first()
-        lines = ((number, [line]) for number, line in behind)
-    _Pending(bad, way.parse, behind).drop()
+        # A document that never ended has swallowed the lines behind it: read on after its first.
+        rest = pending.drop_first()
+        batches = (LineBatch(number, [line]) for number, line in rest)
+    _PendingLines(summary, plan.parse, rest).drop()
 
 
 def _documents(
-    batches: Iterable[tuple[int, list[bytes]]], pending: _Pending, way: Way
+    batches: Iterable[LineBatch], pending: _PendingLines, plan: ReadPlan
 ) -> Iterator[tuple[int, object]]:
-    for first, lines in batches:
-        together = None if pending else _together(first, lines, way)
-        if together is not None:
-            yield from together
+    for batch in batches:
+        skimmed = None if pending else _skim_batch(batch, plan)
+        if skimmed is not None:
+            yield from skimmed
             continue
-        for number, line in enumerate(lines, first):
+        for number, line in enumerate(batch.lines, batch.first):
             if line.strip():
-                yield from _next(number, line, pending, way.parse)
+                yield from _add_line(number, line, pending, plan.parse)
 
 
-def _together(first: int, lines: Sequence[bytes], way: Way) -> list[tuple[int, object]] | None:
-    """The documents of several lines, those that nobody asks for in one; None where a line is no whole document."""
-    if way.lines is None:
+def _skim_batch(batch: LineBatch, plan: ReadPlan) -> list[tuple[int, object]] | None:
+    """Return the documents of several lines, with one for all skipped ones.
+
+    Returns None if the plan cannot skim these lines, or one of them is not a whole document.
+    """
+    if plan.skim_lines is None:
         return None
+    first, lines = batch
     try:
-        passed_over, others = way.lines(lines)
+        skimmed = plan.skim_lines(lines)
     except (ValueError, RecursionError):
         return None
-    count = len(lines) - len(others)
-    found: list[tuple[int, object]] = [(first, Skimmed(count, passed_over, (), count))]
-    for at in others:
-        if lines[at].strip():
-            documents = _parsed(lines[at], way.parse)
+    count = len(lines) - len(skimmed.unread)
+    found: list[tuple[int, object]] = [(first, SkimmedDocument(count, skimmed.times, (), count))]
+    for index in skimmed.unread:
+        if lines[index].strip():
+            documents = _parsed(lines[index], plan.parse)
             if documents is None:
                 return None
-            found.extend((first + at, document) for document in documents)
+            found.extend((first + index, document) for document in documents)
     return found
 
 
-def _next(
-    number: int, line: bytes, pending: _Pending, parse: Parse
+def _add_line(
+    number: int, line: bytes, pending: _PendingLines, parse: Parse
 ) -> Iterator[tuple[int, object]]:
-    """The documents that end with a line, if any do."""
-    free = not pending
-    documents = _parsed(line, parse) if free or pending.may_end_before(line) else None
-    if documents is not None and (free or any(map(_is_whole, documents))):
-        if not free:
+    """Yield the documents that end with this line, if any."""
+    starts_document = not pending
+    documents = None
+    if starts_document or pending.may_end_before(line):
+        documents = _parsed(line, parse)
+    if documents is not None and (starts_document or any(map(_is_complete, documents))):
+        if not starts_document:
             pending.drop()
         first = number
     else:
         pending.add(number, line)
-        if not pending.complete():
+        if not pending.is_complete():
             return
         first, documents = pending.take()
     for document in documents:
         yield first, document
 
 
-def _is_whole(document: object) -> bool:
-    return isinstance(document, Skimmed) or is_whole(document)
+def _is_complete(document: object) -> bool:
+    return isinstance(document, SkimmedDocument) or is_complete(document)
 
 
-class _Pending:
-    """Lines that only together may be a document."""
+class _PendingLines:
+    """Lines that may be one document together."""
 
     def __init__(
-        self, bad: BadLines, parse: Parse, lines: list[tuple[int, bytes]] | None = None
+        self, summary: SourceSummary, parse: Parse, lines: list[tuple[int, bytes]] | None = None
     ) -> None:
-        self._bad = bad
+        self._summary = summary
         self._parse = parse
         self._lines = lines or []
         self._size = 0
@@ -109,7 +118,7 @@ class _Pending:
         return bool(self._lines)
 
     def add(self, number: int, line: bytes) -> None:
-        """One more line."""
+        """Add a line."""
         if not self._lines:
             self._depth = self._size = 0
         self._lines.append((number, line))
@@ -119,20 +128,21 @@ class _Pending:
         self._depth += bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
 
     def may_end_before(self, line: bytes) -> bool:
-        """Whether `line` can be a document of its own, and so say that these lines are broken.
+        """True if `line` may be a document of its own, so that the pending lines are broken.
 
-        In an array of documents each of them may stand on a line of its own.
+        Inside an array of documents, each document may be on its own line: then only the beginning
+        of another array ends it.
         """
         first = self._lines[0][1].strip()
         begins = b"[" if first.startswith(b"[") or first.endswith(b"[") else (b"{", b"[")
         return line.startswith(begins)
 
-    def complete(self) -> bool:
-        """Whether its brackets are closed, or it grows past all measure."""
+    def is_complete(self) -> bool:
+        """True if all brackets are closed, or the lines are longer than a document may be."""
         return self._depth <= 0 or self._size > MAX_LINE
 
     def take(self) -> tuple[int, list[object]]:
-        """The documents that the lines are, and the first line's number; none where they are broken."""
+        """Return the number of the first line, and the documents; none if the lines are broken."""
         first = self._lines[0][0]
         documents = _parsed(b"".join(line for _, line in self._lines), self._parse)
         if documents is None:
@@ -141,41 +151,46 @@ class _Pending:
         return first, documents or []
 
     def drop(self) -> None:
-        """Give the lines up as broken."""
+        """Drop the lines, and report them as broken."""
         if self._lines:
             first, last = self._lines[0][0], self._lines[-1][0]
-            self._bad.add(
-                f"line {first} is no JSON"
-                if first == last
-                else f"lines {first} to {last} are no JSON"
-            )
+            lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
+            self._summary.add_bad_line(f"{lines} no JSON")
         self._lines = []
 
-    def behind_first(self) -> list[tuple[int, bytes]]:
-        """Give the first line up as broken; the lines behind it."""
-        _, *rest = self._lines or [(0, b"")]
+    def drop_first(self) -> list[tuple[int, bytes]]:
+        """Drop the first line, and report it as broken. Return the other lines."""
+        rest = self._lines[1:]
         self._lines = self._lines[:1]
         self.drop()
         return rest
 
 
 def _parsed(text: bytes, parse: Parse) -> list[object] | None:
-    """The documents that `text` is, one behind the other; None where it is broken."""
+    """Return the documents in `text`, one behind the other, or None if it is broken."""
     try:
         return [parse(text)]
     except RecursionError:
         return None
     except ValueError:
-        pass
+        return _parsed_sequence(text)
+
+
+def _parsed_sequence(text: bytes) -> list[object] | None:
     documents, decoder = [], json.JSONDecoder()
-    # A line of an array of documents ends in a comma.
+    # A line inside an array of documents ends in a comma.
     rest = text.decode("utf-8", "surrogateescape").rstrip(" \t\r\n,")
-    at = _SPACE.match(rest).end()  # type: ignore[union-attr]
-    while at < len(rest):
+    position = _skip_space(rest, 0)
+    while position < len(rest):
         try:
-            document, end = decoder.raw_decode(rest, at)
+            document, end = decoder.raw_decode(rest, position)
         except (ValueError, RecursionError):
             return None
         documents.append(document)
-        at = _SPACE.match(rest, end).end()  # type: ignore[union-attr]
+        position = _skip_space(rest, end)
     return documents or None
+
+
+def _skip_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return position if match is None else match.end()

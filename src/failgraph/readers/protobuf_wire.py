@@ -1,4 +1,4 @@
-"""Protobuf without its schema: a stream of fields, read one at a time."""
+"""Read protobuf without a schema: a stream of fields, one at a time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import io
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
-MAX_MESSAGE = 1 << 29
+MAX_MESSAGE = 1 << 29  # bytes; anything longer is taken for damage
 
 
 class DamagedError(Exception):
-    """What follows is no protobuf, or ends in the middle."""
+    """The rest of the stream is not protobuf, or ends in the middle of a field."""
 
 
 class Field(NamedTuple):
-    """A field of a message: its tag (number and wire type), and its bytes or, of a varint, its value."""
+    """A field of a message.
+
+    Attributes:
+        tag: Field number and wire type.
+        data: The bytes of the field; empty for a varint.
+        value: The value of a varint.
+    """
 
     tag: int
     data: bytes = b""
@@ -22,7 +28,11 @@ class Field(NamedTuple):
 
 
 def fields(stream: IO[bytes]) -> Iterator[Field]:
-    """Each field of a message. Raises DamagedError where it is damaged."""
+    """Yield each field of a message.
+
+    Raises:
+        DamagedError: Where the message is damaged.
+    """
     while (tag := _varint(stream, may_end=True)) is not None:
         if tag & 7 == 0:
             yield Field(tag, value=_varint(stream) or 0)
@@ -35,7 +45,7 @@ def fields(stream: IO[bytes]) -> Iterator[Field]:
 
 
 def tags(message: bytes) -> Iterator[int]:
-    """The tag of each field of `message`, without its content, up to where it is damaged."""
+    """Yield the tag of each field of a message, up to where it is damaged."""
     stream = io.BytesIO(message)
     try:
         while (tag := _varint(stream, may_end=True)) is not None:
@@ -49,18 +59,18 @@ def tags(message: bytes) -> Iterator[int]:
 
 
 def _size(stream: IO[bytes], tag: int) -> int:
-    """How many bytes the field of this tag has."""
-    wire = tag & 7
-    size = {1: 8, 5: 4}.get(wire)
-    if size is None:
-        size = _varint(stream) if wire == 2 else None
+    """Return the number of bytes of the field with this tag."""
+    wire_type = tag & 7
+    size: int | None = {1: 8, 5: 4}.get(wire_type)
+    if wire_type == 2:
+        size = _varint(stream)
     if size is None or size >= MAX_MESSAGE:
         raise DamagedError
     return size
 
 
 def _varint(stream: IO[bytes], *, may_end: bool = False) -> int | None:
-    """The next varint; None where the stream ends before it and `may_end`."""
+    """Return the next varint, or None if `may_end` is true and the stream ends before it."""
     value = 0
     for shift in range(0, 70, 7):
         byte = stream.read(1)

@@ -1,11 +1,11 @@
-"""A saved row of NeMo Gym as one attempt of a rollout: which it was, and the failures that it tells of."""
+"""Read a row that NeMo Gym saved as one attempt of a rollout: which one, and its failures."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent
@@ -17,12 +17,11 @@ from failgraph.gym_formats.outcomes import (
     rollout_failure_fields,
     row_outcome,
 )
-from failgraph.gym_formats.rollout_ids import IDENTITY_KEYS, attempt_id, rollout_id
+from failgraph.gym_formats.rollout_ids import attempt_id, rollout_id
 from failgraph.losses import Loss
+from failgraph.readers.row_shapes import RowShape
 
-_EVIDENCE = ("_ng_omitted_rollout", "_ng_unrouted_run_error")
-_INPUT = ("responses_create_params", "task_input")
-_ENVELOPE = frozenset(
+_ENVELOPE_KEYS = frozenset(
     {
         "schema_version",
         "episode_id",
@@ -34,33 +33,34 @@ _ENVELOPE = frozenset(
         "exception_type",
     }
 )
-_EPISODE = frozenset({"failure_reason", "terminal", "failure_kind", "stage"})
-_MAX_EVENTS = 256
-"""Failures of an attempt that are kept, as in a hop's report: a trace must fit what a backend takes."""
+_EPISODE_KEYS = frozenset({"failure_reason", "terminal", "failure_kind", "stage"})
+_MAX_EVENTS = 256  # as in the report of a hop: a trace must not be larger than a backend takes
 _SERVER_KEYS = ("_ng_environment_server", "agent_ref", "agent_name")
 
-Shape = Literal["attempt", "envelope", "evidence", "input"]
 
+class RowAttempt(NamedTuple):
+    """One attempt of a rollout.
 
-class Attempt(NamedTuple):
-    """One attempt of a rollout."""
+    Attributes:
+        digest: 32 bytes made of the row's content, however it is formatted. All ids come from it.
+        rollout_id: As in `nemo.gym.rollout.id`, or None if the row has none.
+        server: The environment server or agent that ran it, or empty if the row names none.
+        events: By event id. Without a report in the row, the attempt's own failure is the first.
+        failure_id: What the attempt failed with, or None if it scored.
+        omitted: True if failures are missing from `events`.
+        failure_class: The raw `_ng_failure_class`.
+        created_s: When its response was created, in s since the epoch, or None if unknown.
+        losses: What was wrong with the row.
+    """
 
     digest: bytes
-    """Of the row's content, however it is formatted: 32 bytes, of which all ids are made."""
     rollout_id: str | None
-    """As in `nemo.gym.rollout.id`; None where the row names none."""
     server: str
-    """The environment server or agent that ran it; empty where the row names none."""
     events: Mapping[str, FailureEvent]
-    """By id, the own failure first where the row has no report."""
     failure_id: str | None
-    """What it failed with; None where it scored."""
     omitted: bool
-    """Whether failures are missing from what it tells."""
     failure_class: str | None
-    """The raw `_ng_failure_class`."""
     created_s: float | None
-    """When its response was made, in s since the epoch, where the row has that."""
     losses: tuple[Loss, ...]
 
     @property
@@ -74,33 +74,12 @@ class Attempt(NamedTuple):
         return self.digest[16:24].hex()
 
 
-def shape_of(document: object) -> Shape | None:
-    """What kind of row a JSON document is; None where it is none.
+def read_attempt(row: Mapping[str, Any], shape: RowShape) -> RowAttempt:
+    """Return the attempt that a row of shape `attempt` or `envelope` describes.
 
-    An attempt is a rollout's result or failure, or an episode response; an envelope is a `RolloutFailure`. Evidence of
-    attempts that were never counted, and inputs, tell of no attempt.
+    Raises:
+        ValueError: If the row is not valid. The message says why.
     """
-    if not isinstance(document, dict):
-        return None
-    if any(key in document for key in _EVIDENCE):
-        return "evidence"
-    if isinstance(document.get("episode_id"), dict):
-        if "run_id" in document or "delivery" in document:
-            return "envelope"
-        return "attempt" if "failure" in document or "result" in document else None
-    gyms = [key for key in document if key.startswith("_ng_")]
-    if any(key not in IDENTITY_KEYS for key in gyms):
-        return "attempt"
-    given = any(key in document for key in _INPUT)
-    if "reward" in document and (gyms or given):
-        return "attempt"
-    if "response" in document and gyms:
-        return "attempt"
-    return "input" if gyms and given else None
-
-
-def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
-    """The attempt that a row of this shape tells of. Raises ValueError in a sentence where the row cannot be one."""
     digest = _digest(row)
     prefix = f"row-{digest[:16].hex()}"
     if shape == "envelope":
@@ -112,20 +91,19 @@ def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
     events: dict[str, FailureEvent] = {}
     losses: list[Loss] = []
     for key, fields in outcome.failures:
-        event, found = salvage(key, fields)
-        losses.extend(found)
+        event, event_losses = salvage(key, fields)
+        losses.extend(event_losses)
         if event is not None:
             events[key] = event
-    kept = _bounded(events, outcome.failure_id)
-    return Attempt(
+    bounded = _bounded(events, outcome.failure_id)
+    is_own_missing = outcome.failure_id is not None and outcome.failure_id not in events
+    return RowAttempt(
         digest=digest,
         rollout_id=_rollout_id(row),
         server=_server(row),
-        events=kept,
+        events=bounded,
         failure_id=outcome.failure_id,
-        omitted=outcome.omitted
-        or len(kept) < len(events)
-        or outcome.failure_id not in (None, *events),
+        omitted=outcome.omitted or len(bounded) < len(events) or is_own_missing,
         failure_class=outcome.failure_class,
         created_s=_created_s(row),
         losses=tuple(losses),
@@ -133,25 +111,25 @@ def attempt_of(row: Mapping[str, Any], shape: Shape) -> Attempt:
 
 
 def _bounded(events: dict[str, FailureEvent], failure_id: str | None) -> dict[str, FailureEvent]:
-    """As many as a hop's report has, the own chain first, then the newest; in the order of the row."""
+    """Return at most 256 events in the order of the row: first the own chain, then the newest."""
     if len(events) <= _MAX_EVENTS:
         return events
-    own = cause_graph.chain({key: event.cause_id for key, event in events.items()}, failure_id)
-    kept = set(list(dict.fromkeys([*own, *reversed(events)]))[:_MAX_EVENTS])
-    return {key: event for key, event in events.items() if key in kept}
+    causes = {key: event.cause_id for key, event in events.items()}
+    by_priority = dict.fromkeys([*cause_graph.chain(causes, failure_id), *reversed(events)])
+    wanted = set(list(by_priority)[:_MAX_EVENTS])
+    return {key: event for key, event in events.items() if key in wanted}
 
 
 def _digest(row: Mapping[str, Any]) -> bytes:
     try:
-        return hashlib.sha256(
-            json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
-        ).digest()
+        text = json.dumps(row, sort_keys=True, separators=(",", ":"))
     except RecursionError:
         raise ValueError("it nests too deeply") from None
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _check_envelope(row: Mapping[str, Any]) -> None:
-    """A `RolloutFailure` of another version or with other fields is refused, as Gym asks of its readers."""
+    """Refuse a `RolloutFailure` of another version or with other fields, as Gym asks its readers."""
     version, failure = row.get("schema_version", 1), row.get("failure")
     if version != 1 or isinstance(version, bool):
         raise ValueError(
@@ -159,7 +137,7 @@ def _check_envelope(row: Mapping[str, Any]) -> None:
         )
     if episode_failure(row) is None or not isinstance(failure, dict):
         raise ValueError("a RolloutFailure without a failure")
-    unknown = [*(row.keys() - _ENVELOPE), *(failure.keys() - _EPISODE)]
+    unknown = [*(row.keys() - _ENVELOPE_KEYS), *(failure.keys() - _EPISODE_KEYS)]
     if unknown:
         raise ValueError(f"a RolloutFailure with the unknown field {min(unknown)[:40]}")
     if row.get("source") not in ("environment", "collector"):
@@ -185,9 +163,9 @@ def _server(row: Mapping[str, Any]) -> str:
 
 
 def _created_s(row: Mapping[str, Any]) -> float | None:
+    """Return when the response was created, or None if that is absent or not plausible."""
     response = row.get("response")
     created = response.get("created_at") if isinstance(response, dict) else None
-    plausible = (
-        isinstance(created, (int, float)) and not isinstance(created, bool) and 1e9 < created < 1e10
-    )
-    return float(created) if plausible and created is not None else None
+    if not isinstance(created, (int, float)) or isinstance(created, bool):
+        return None
+    return float(created) if 1e9 < created < 1e10 else None

@@ -1,4 +1,4 @@
-"""A source of bytes that can be read twice: a file, a journal's directory, standard input or a pipe, gzip or not."""
+"""Open a source so that it can be read twice: a file, a directory, standard input or a pipe; plain or gzip."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from failgraph.errors import SourceError
 
-STDIN = "-"
-"""The source that stands for standard input."""
+STDIN = "-"  # the source that stands for standard input
 
-HEAD = 4096
-"""Bytes by which a form is told."""
+HEAD_SIZE = 4096  # bytes at the beginning that decide which format a source has
+
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)  # what damaged gzip data raises
 
 Progress = Callable[[int, int], None]
-"""Told, while a source is read, how many bytes of how many are done; both passes count."""
+"""Called while a source is read, with the number of bytes read and their total."""
 
-_COMPRESSIONS = {
+_UNSUPPORTED = {
     b"\x28\xb5\x2f\xfd": "zstandard",
     b"PK\x03\x04": "zip",
     b"BZh": "bzip2",
@@ -33,22 +33,36 @@ _COMPRESSIONS = {
     b"\x04\x22\x4d\x18": "lz4",
     b"\xff\x06\x00\x00sNaPpY": "snappy",
 }
-_TELL_BYTES = 1 << 20
+_PROGRESS_STEP = 1 << 20  # bytes
 _GZIP = b"\x1f\x8b"
 
 
+class SourceFile(NamedTuple):
+    """An open file that belongs to a source.
+
+    Attributes:
+        name: How messages name it.
+        file: Seekable; closed by whoever opened it.
+    """
+
+    name: str
+    file: IO[bytes]
+
+
 @contextmanager
-def opened(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """`source` as a seekable file of bytes. A pipe is first copied to a temporary file, since it is read twice.
+def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a source as a seekable file.
 
-    So are the files of a directory: their processes may remove them meanwhile.
+    A pipe is copied to a temporary file, since it is read twice, and so are the files of a
+    directory, since the processes that write them may remove them meanwhile.
 
-    Raises SourceError where it cannot be opened.
+    Raises:
+        SourceError: If the source cannot be opened, or is a directory without `.jsonl` files.
     """
     try:
         if source != STDIN and os.path.isdir(source):
             with tempfile.TemporaryFile(prefix="failgraph-") as spool:
-                _gather(source, cast("IO[bytes]", spool))
+                _copy_jsonl_files(source, cast("IO[bytes]", spool))
                 yield cast("IO[bytes]", spool)
             return
         with _open(source) as file:
@@ -59,32 +73,73 @@ def opened(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 shutil.copyfileobj(file, spool)
                 yield cast("IO[bytes]", spool)
     except OSError as error:
-        raise SourceError(f"{name_of(source)} cannot be read: {error.strerror or error}") from error
+        reason = error.strerror or error
+        raise SourceError(f"{source_name(source)} cannot be read: {reason}") from error
 
 
-def files_of(directory: str | os.PathLike[str]) -> list[str]:
-    """The `.jsonl` files of a directory; none is a link."""
+@contextmanager
+def open_journal(journal: str | os.PathLike[str] | None) -> Iterator[list[SourceFile]]:
+    """Open a journal. Yields no file if there is no journal, or nothing was written to it yet.
+
+    Raises:
+        SourceError: If the journal cannot be opened.
+    """
+    if journal is None or (os.path.isdir(journal) and not jsonl_files(journal)):
+        yield []
+        return
+    with open_source(journal) as file:
+        is_empty = os.fstat(file.fileno()).st_size == 0
+        yield [] if is_empty else [SourceFile(source_name(journal), file)]
+
+
+def jsonl_files(directory: str | os.PathLike[str]) -> list[str]:
+    """Return the paths of the `.jsonl` files in a directory, sorted. Links are left out."""
     with os.scandir(directory) as entries:
-        found = (
-            each
-            for each in entries
-            if each.name.endswith(".jsonl") and each.is_file(follow_symlinks=False)
+        return sorted(
+            os.fspath(entry.path)
+            for entry in entries
+            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False)
         )
-        return sorted(os.fspath(each.path) for each in found)
 
 
-def _gather(directory: str | os.PathLike[str], into: IO[bytes]) -> None:
+def source_name(source: str | os.PathLike[str]) -> str:
+    """Return how messages name a source."""
+    return "standard input" if source == STDIN else os.fspath(source)
+
+
+def decompressed(source: SourceFile, progress: Progress | None = None) -> IO[bytes]:
+    """Return a stream of the file's content from its beginning, decompressed if it is gzip.
+
+    Raises:
+        SourceError: If it is compressed in a way that is not supported.
+    """
+    file = source.file
+    file.seek(0)
+    head = file.read(16)
+    file.seek(0)
+    for magic, name in _UNSUPPORTED.items():
+        if head.startswith(magic):
+            raise SourceError(
+                f"{source.name} is {name} data, which is not read; unpack it first, or use gzip"
+            )
+    if progress is not None:
+        file = cast("IO[bytes]", _ProgressFile(file, progress))
+    if head.startswith(_GZIP):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
+    return file
+
+
+def _copy_jsonl_files(directory: str | os.PathLike[str], target: IO[bytes]) -> None:
     """Copy the `.jsonl` files of a directory, one behind the other."""
-    paths = files_of(directory)
+    paths = jsonl_files(directory)
     if not paths:
-        raise SourceError(
-            f"{name_of(directory)} is a directory without .jsonl files, and so no journal"
-        )
+        name = source_name(directory)
+        raise SourceError(f"{name} is a directory without .jsonl files, and so no journal")
     for path in paths:
         with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
-            shutil.copyfileobj(file, into)
-        into.write(b"\n")  # the last line of one that was killed is not whole
-    into.flush()
+            shutil.copyfileobj(file, target)
+        target.write(b"\n")  # the last line of a killed process is incomplete
+    target.flush()
 
 
 def _open(source: str | os.PathLike[str]) -> IO[bytes]:
@@ -92,63 +147,31 @@ def _open(source: str | os.PathLike[str]) -> IO[bytes]:
         return open(source, "rb")
     if sys.stdin is None:
         raise SourceError("standard input is closed")
-    # The caller's own standard input stays open.
+    # closefd: the caller's own standard input stays open.
     return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
-def name_of(source: str | os.PathLike[str]) -> str:
-    """What messages call the source."""
-    return "standard input" if source == STDIN else os.fspath(source)
-
-
-def unpacked(
-    file: IO[bytes], source: str | os.PathLike[str], progress: Progress | None
-) -> IO[bytes]:
-    """The bytes of `file` from its beginning, gunzipped where they are gzip.
-
-    Raises SourceError, naming it, for a compression that is not read.
-    """
-    file.seek(0)
-    head = file.read(16)
-    file.seek(0)
-    for magic, name in _COMPRESSIONS.items():
-        if head.startswith(magic):
-            raise SourceError(
-                f"{name_of(source)} is {name} data, which is not read; unpack it first, or use gzip"
-            )
-    counted = cast("IO[bytes]", _Counted(file, progress)) if progress is not None else file
-    return (
-        cast("IO[bytes]", gzip.GzipFile(fileobj=counted, mode="rb"))
-        if head.startswith(_GZIP)
-        else counted
-    )
-
-
-UNPACK_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What reading damaged gzip data raises."""
-
-
-class _Counted:
-    """A file that tells how far it has been read, now and then and at its end."""
+class _ProgressFile:
+    """A file that reports how far it has been read: every 1 MiB, and at its end."""
 
     def __init__(self, file: IO[bytes], progress: Progress) -> None:
         self._file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
-        self._done = self._told = 0
+        self._read = self._reported = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
-    def _tell(self, data: bytes) -> bytes:
-        self._done += len(data)
-        if not data or self._done - self._told >= _TELL_BYTES:
-            self._told = self._done
-            self._progress(min(self._done, self._size), self._size)
-        return data
-
     def read(self, size: int = -1) -> bytes:
-        return self._tell(self._file.read(size))
+        return self._count(self._file.read(size))
 
     def readline(self, size: int = -1) -> bytes:
-        return self._tell(self._file.readline(size))
+        return self._count(self._file.readline(size))
+
+    def _count(self, data: bytes) -> bytes:
+        self._read += len(data)
+        if not data or self._read - self._reported >= _PROGRESS_STEP:
+            self._reported = self._read
+            self._progress(min(self._read, self._size), self._size)
+        return data

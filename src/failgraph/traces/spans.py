@@ -46,7 +46,7 @@ class SpanRecord:
     """`OK`, `ERROR`, or empty; never its description, which may hold anything."""
 
     @property
-    def tells_of_failures(self) -> bool:
+    def has_failures(self) -> bool:
         """Whether it holds a failure event or a hop's report, or was made to hold one."""
         return (
             bool(self.events)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
-from failgraph.readers.skimming.protobuf_heads import are_usual, rows_of, times
+from failgraph.readers.skimming.protobuf_heads import are_usual, row_times, span_rows
 
 COUNT = 20
 
@@ -37,7 +37,7 @@ def message(change: Callable[[Any], object] = lambda _: None) -> Any:
 
 def rows(data: bytes) -> list[bytes]:
     """Of both scopes."""
-    return list(islice(rows_of(data, COUNT + 2), 2))
+    return list(islice(span_rows(data, COUNT + 2), 2))
 
 
 def seen(spans: Iterable[Any]) -> list[tuple[bytes, int, int]]:
@@ -53,7 +53,7 @@ def test_usual_spans_are_read_at_once():
         True,
         True,
     ]
-    assert [list(times(each)) for each in found] == [
+    assert [list(row_times(each)) for each in found] == [
         seen(scope.spans) for scope in made.scope_spans
     ]
     assert not are_usual(found[0], COUNT - 1)
@@ -75,7 +75,7 @@ def test_of_a_field_that_is_there_twice_the_last_counts():
     scope = b"\x12" + bytes((len(twice),)) + twice
     found, *_ = rows(b"\x12" + bytes((len(scope),)) + scope)
     assert are_usual(found, 1)
-    assert list(times(found)) == seen([last])
+    assert list(row_times(found)) == seen([last])
 
 
 UNUSUAL: dict[str, Callable[[Any], object]] = {
@@ -106,5 +106,5 @@ def test_one_unusual_span_is_enough(change):
 def test_damage_and_few_spans_give_no_rows():
     """What cannot be parsed at once, and what is not worth it."""
     data = message().SerializeToString()
-    assert [are_usual(each, 2) for each in islice(rows_of(data, 2), 2)] == [False, False]
+    assert [are_usual(each, 2) for each in islice(span_rows(data, 2), 2)] == [False, False]
     assert not are_usual(rows(data + b"\x12\x04\x12\x02\x0a\x10")[0], COUNT)

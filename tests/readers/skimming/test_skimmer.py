@@ -71,12 +71,12 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
     skimmed = result()
     with monkeypatch.context() as without:
         for size in (1, 2500):
-            without.setattr(lines, "_AT_ONCE", size)
+            without.setattr(lines, "_BATCH_SIZE", size)
             assert result() == skimmed
-        without.setattr(skimmer, "types", lambda: None)
+        without.setattr(skimmer, "json_decoders", lambda: None)
         assert result() == skimmed
-        without.setattr(skimmer.Skimmer, "first", lambda *_: skimmer.IN_FULL)
-        without.setattr(skimmer.Skimmer, "second", lambda *_: skimmer.IN_FULL)
+        without.setattr(skimmer.Skimmer, "first_pass", lambda *_: skimmer.READ_ALL)
+        without.setattr(skimmer.Skimmer, "second_pass", lambda *_: skimmer.READ_ALL)
         return skimmed, result()
 
 
@@ -84,12 +84,12 @@ def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
     """Spans of other traces are passed over in both passes, and what is read is the same."""
     path = write(tmp_path / "f.jsonl", *map(compact, documents()))
     passes = skimmer.Skimmer()
-    parse = passes.first(lambda _: None).parse
+    parse = passes.first_pass(lambda _: None).parse
     first = [parse(line) for line in path.read_bytes().splitlines()]
-    assert [each.spans for each in first] == [8, 8]
-    parse = passes.second(["0af7651916cd43dd8448eb211c80319c"]).parse
+    assert [each.skipped for each in first] == [8, 8]
+    parse = passes.second_pass(["0af7651916cd43dd8448eb211c80319c"]).parse
     second = [parse(line) for line in path.read_bytes().splitlines()]
-    assert [len(spans) for each in second for _, spans in each.rest] == [1, 2]
+    assert [len(spans) for each in second for _, spans in each.unskimmed] == [1, 2]
     skimmed, full = both(path, monkeypatch)
     assert skimmed == full
     assert len(full[0]) == 9
@@ -103,13 +103,13 @@ def test_lines_of_one_span(tmp_path, monkeypatch):
     ]
     text = [compact(each) + b"\n" for each in made]
     passes = skimmer.Skimmer()
-    way = passes.first(lambda _: None)
-    assert way.lines(text)[1] == list(range(9))
-    way.parse(text[1]), way.parse(text[2])
-    times, others = way.lines([*text, text[3][:-1], text[3].replace(b'"service', b'"other')])
+    plan = passes.first_pass(lambda _: None)
+    assert plan.skim_lines(text).unread == list(range(9))
+    plan.parse(text[1]), plan.parse(text[2])
+    times, others = plan.skim_lines([*text, text[3][:-1], text[3].replace(b'"service', b'"other')])
     assert [trace_id for trace_id, _, _ in times] == OTHERS
     assert others == [0, 9, 10]
-    _, others = passes.second([OTHERS[2], OTHERS[5]]).lines(text)
+    _, others = passes.second_pass([OTHERS[2], OTHERS[5]]).skim_lines(text)
     assert others == [3, 6]
 
 

@@ -1,1 +1,1 @@
-"""Fast paths of the readers."""
+"""Fast paths of the readers: only ids and times are read of spans that nothing more is needed of."""

@@ -1,120 +1,135 @@
-"""Lines of one span each. What stands around it is looked at once, since in the lines of one process it is the same.
+"""Skim lines of one span each: what surrounds the span is the same in many lines, and checked once.
 
-So a span that nobody asks for costs what decoding it by msgspec does, and little more.
+A skipped span then costs little more than decoding it with msgspec.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from failgraph.readers.api_responses import WARNINGS
-from failgraph.readers.skimming.typed_json import Times, Types, times_of
+from failgraph.readers.skimming.typed_json import JsonDecoders, SpanTimes, span_times
 
-BEGINNING = b'{"traceId":"'
-"""How a span begins, as exporters write it: an id of 32 digits follows."""
-FIRST_ID = slice(len(BEGINNING), len(BEGINNING) + 32)
-MARK, _WARNINGS = b"nemo.gym.", WARNINGS.encode()
-"""One of them stands in every span of which more than trace and times is needed."""
-_ESCAPED = re.compile(rb"\\u00[2-7]")
-"""ASCII that is written as an escape: the marks may be."""
+SPAN_START = b'{"traceId":"'  # how exporters begin a span; an id of 32 digits follows
+FIRST_ID = slice(len(SPAN_START), len(SPAN_START) + 32)
+# Every span that is needed in full contains one of these two.
+GYM_PREFIX = b"nemo.gym."
+_WARNINGS = WARNINGS.encode()
+_ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _MAX_FRAMES = 256
-_NO_LINE = b"\n\n"
-"""Begins no line."""
+_NO_LINE = b"\n\n"  # no line begins with this
 
 
-def is_warned(text: bytes) -> bool:
-    """Whether Jaeger may warn in it of what it gives."""
+class SkimmedLines(NamedTuple):
+    """What skimming several lines leaves to do.
+
+    Attributes:
+        times: The skipped spans.
+        unread: Indexes of the lines that must be parsed.
+    """
+
+    times: Iterable[SpanTimes]
+    unread: Sequence[int]
+
+
+def has_warnings(text: bytes) -> bool:
+    """True if the text may contain a warning of Jaeger."""
     return b"@" in text and _WARNINGS in text
 
 
-def is_escaped(text: bytes) -> bool:
-    """Whether a mark may be escaped in it."""
-    return b"\\" in text and _ESCAPED.search(text) is not None
+def has_escapes(text: bytes) -> bool:
+    """True if the text may contain an escaped ASCII character, which would hide a prefix."""
+    return b"\\" in text and _ESCAPED_ASCII.search(text) is not None
 
 
-def first_id(line: bytes) -> bytes:
-    """The trace id of the first span of a line, where it is written as exporters do."""
+def first_trace_id(line: bytes) -> bytes:
+    """Return the trace id of the first span of a line, if it is written as exporters do."""
     size = len(_head(line))
     return line[size : size + 32]
 
 
 def _head(line: bytes) -> bytes:
-    """A line up to the trace id of its first span; the whole of one that has none."""
-    at = line.find(BEGINNING)
-    return line if at < 0 else line[: at + len(BEGINNING)]
+    """Return a line up to the trace id of its first span, or the whole line if it has none."""
+    position = line.find(SPAN_START)
+    return line if position < 0 else line[: position + len(SPAN_START)]
 
 
-def check_ids(texts: Sequence[bytes], spans: Sequence[Any]) -> None:
-    """Raises ValueError where a span begins with a trace id and has another: JSON may name one twice."""
-    if (
-        b"".join([text[FIRST_ID] for text in texts])
-        == "".join([span.trace_id for span in spans]).encode()
-    ):
+def check_first_ids(texts: Sequence[bytes], spans: Sequence[Any]) -> None:
+    """Check that the trace id at the beginning of each text is the one that was decoded.
+
+    Raises:
+        ValueError: If it is not: JSON may repeat a key, and the last one counts.
+    """
+    first_ids = b"".join([text[FIRST_ID] for text in texts])
+    if first_ids == "".join([span.trace_id for span in spans]).encode():
         return
     for text, span in zip(texts, spans, strict=True):
-        if text.startswith(BEGINNING) and text[FIRST_ID] != span.trace_id.encode():
-            raise ValueError("a trace id is not the first")
+        if text.startswith(SPAN_START) and text[FIRST_ID] != span.trace_id.encode():
+            raise ValueError("repeated trace id")
 
 
-def of_traces(lines: Sequence[bytes], trace_ids: Container[bytes]) -> list[int]:
-    """Which lines are of these traces, by `first_id`."""
-    found: list[int] = []
+def lines_of_traces(lines: Sequence[bytes], trace_ids: Container[bytes]) -> list[int]:
+    """Return the indexes of the lines whose `first_trace_id` is one of these."""
+    indexes: list[int] = []
     head, size = _NO_LINE, 0
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if not line.startswith(head):
             head = _head(line)
             size = len(head)
         if line[size : size + 32] in trace_ids:
-            found.append(at)
-    return found
+            indexes.append(index)
+    return indexes
 
 
-class Frames:
-    """What stands around the spans of lines with one span each."""
+class LineFrames:
+    """Remember what surrounds the only span of a line, to skip later lines without parsing them."""
 
-    def __init__(self, types: Types) -> None:
-        self._types = types
+    def __init__(self, decoders: JsonDecoders) -> None:
+        self._decoders = decoders
+        # The text after a span by the text before its trace id; None if that was seen only once,
+        # or is unusual.
         self._tails: dict[bytes, bytes | None] = {}
-        """What follows a span, by what stands before its trace id; None where that was seen but once, or is odd."""
 
     def learn(self, line: bytes, span: bytes) -> None:
-        """Take in what stands around the only span of a line of the one form."""
+        """Remember what surrounds the only span of a line that the decoders accept."""
         head = _head(line)
         if head not in self._tails:
             if len(self._tails) == _MAX_FRAMES:
                 self._tails.clear()
             self._tails[head] = None
         elif self._tails[head] is None:
-            before = head.removesuffix(BEGINNING)
+            before = head.removesuffix(SPAN_START)
             tail = line[len(before) + len(span) :]
-            # The span stands between the two, rather than elsewhere in them: without it they hold none.
+            # Without the span the line must hold none, or the span is not where it seems to be.
             if before + span + tail == line and not any(
-                texts for _, texts in self._types.written(before + tail)
+                texts for _, texts in self._decoders.raw_spans(before + tail)
             ):
                 self._tails[head] = tail
 
-    def pass_over(self, lines: Sequence[bytes]) -> tuple[Iterator[Times], list[int]]:
-        """Of spans of which no more is needed the times, and which lines have to be read.
+    def skim(self, lines: Sequence[bytes]) -> SkimmedLines:
+        """Skip the lines with a known frame whose span is not needed in full.
 
-        Raises ValueError where that cannot be told of several at once.
+        Raises:
+            ValueError: If one of the spans may be needed, or is invalid.
         """
         texts: list[bytes] = []
-        others: list[int] = []
+        unread: list[int] = []
         head, tail, start, stop = _NO_LINE, None, 0, 0
-        for at, line in enumerate(lines):
+        for index, line in enumerate(lines):
             if not line.startswith(head):
                 head = _head(line)
                 tail = self._tails.get(head)
-                start, stop = len(head) - len(BEGINNING), -len(tail or b"")
+                start, stop = len(head) - len(SPAN_START), -len(tail or b"")
             text = line[start:stop]
-            if tail is not None and line.endswith(tail) and MARK not in text:
+            if tail is not None and line.endswith(tail) and GYM_PREFIX not in text:
                 texts.append(text)
             else:
-                others.append(at)
-        if is_warned(together := b"".join(texts)) or is_escaped(together):
-            raise ValueError("there may be marks of another kind")
-        spans = list(map(self._types.span.decode, texts))
-        check_ids(texts, spans)
-        return times_of(spans), others
+                unread.append(index)
+        together = b"".join(texts)
+        if has_warnings(together) or has_escapes(together):
+            raise ValueError("warnings or escapes")
+        spans = list(map(self._decoders.span.decode, texts))
+        check_first_ids(texts, spans)
+        return SkimmedLines(span_times(spans), unread)

@@ -1,7 +1,7 @@
-"""OTLP JSON as exporters write it, skimmed: of the spans that nobody asks for only trace and times are read.
+"""Skim OTLP JSON as exporters write it: of spans that are not needed, only ids and times are read.
 
-Typed decoding by msgspec checks what is passed over as strictly as reading it would. Without it, and for a document
-of any other form, all is read in full, with the same result.
+Decoding with msgspec checks skipped spans as strictly as reading them would. Without msgspec, and
+for documents of any other form, everything is read in full, with the same result.
 """
 
 from __future__ import annotations
@@ -14,131 +14,163 @@ from operator import not_
 from typing import NamedTuple
 
 from failgraph.readers.skimming.single_spans import (
-    BEGINNING,
     FIRST_ID,
-    MARK,
-    Frames,
-    check_ids,
-    first_id,
-    is_escaped,
-    is_warned,
-    of_traces,
+    GYM_PREFIX,
+    SPAN_START,
+    LineFrames,
+    SkimmedLines,
+    check_first_ids,
+    first_trace_id,
+    has_escapes,
+    has_warnings,
+    lines_of_traces,
 )
-from failgraph.readers.skimming.typed_json import Part, Times, Types, chosen, times_of, types
+from failgraph.readers.skimming.typed_json import (
+    JsonDecoders,
+    ResourceSpans,
+    SpanTimes,
+    json_decoders,
+    select_spans,
+    span_times,
+)
 
 Parse = Callable[[bytes], object]
-"""One JSON document of text. Raises ValueError where it is none, RecursionError where it is too deep."""
+"""Parses one JSON document. Raises ValueError if it is invalid, RecursionError if too deep."""
 
-_TAG, _BINARY_ID = b"\x0a\x10", slice(2, 18)
-"""How a span of protobuf begins, and its trace id."""
+_TRACE_ID_TAG, _TRACE_ID = b"\x0a\x10", slice(2, 18)  # at the beginning of a protobuf span
 _HEX = re.compile("[0-9a-f]{32}")
 
 
-class Way(NamedTuple):
-    """How the spans of a pass are read."""
+def _select_all(spans: Sequence[bytes]) -> Sequence[bool]:
+    return [True] * len(spans)
+
+
+class ReadPlan(NamedTuple):
+    """Which spans a pass reads in full.
+
+    Attributes:
+        parse: Parses a JSON document, perhaps only in part.
+        select: For OTLP protobuf spans, tells of each whether to read it in full.
+        on_skipped: Called with the spans that are not, or None to ignore them.
+        trace_ids: The wanted traces, or None for all.
+        skim_lines: Skims several lines of JSON at once, or None to parse each one. Raises
+            ValueError if it cannot skim these lines.
+    """
 
     parse: Parse = json.loads
-    wants: Callable[[Sequence[bytes]], Sequence[bool]] = lambda spans: [True] * len(spans)
-    """Which of some spans of OTLP protobuf are read in full."""
-    pass_over: Callable[[Iterable[Times]], None] | None = None
-    """Told of those that are not; None: nobody wants to know of them."""
+    select: Callable[[Sequence[bytes]], Sequence[bool]] = _select_all
+    on_skipped: Callable[[Iterable[SpanTimes]], None] | None = None
     trace_ids: Container[str] | None = None
-    """The traces of which spans are asked for; None: of all."""
-    lines: Callable[[Sequence[bytes]], tuple[Iterable[Times], Sequence[int]]] | None = None
-    """Passes over several lines at once: of their spans the times, and which have to be read. Raises ValueError where
-    that cannot be told; None: it never can."""
+    skim_lines: Callable[[Sequence[bytes]], SkimmedLines] | None = None
 
 
-IN_FULL = Way()
+READ_ALL = ReadPlan()
 
 
-class Skimmed(NamedTuple):
-    """A document of which only a part was read."""
+class SkimmedDocument(NamedTuple):
+    """One or more documents that were read only in part.
 
-    spans: int
-    """How many spans were passed over."""
-    passed_over: Iterable[Times]
-    rest: Sequence[Part]
-    """The other spans that are asked for."""
+    Attributes:
+        skipped: Number of skipped spans.
+        skipped_times: The skipped spans.
+        unskimmed: The spans that are needed in full, parsed.
+        documents: Number of documents that this stands for.
+    """
+
+    skipped: int
+    skipped_times: Iterable[SpanTimes]
+    unskimmed: Sequence[ResourceSpans]
     documents: int = 1
-    """How many it stands for."""
 
 
-_NOTHING = Skimmed(0, (), ())
+_NOTHING = SkimmedDocument(0, (), ())
 
 
 class Skimmer:
-    """Reads the documents of one source, twice."""
+    """Plan the two passes over one source. The second uses what the first has learned."""
 
     def __init__(self) -> None:
-        self._types = types()
-        self._frames = None if self._types is None else Frames(self._types)
-        self._all = self._alone = True
+        self._decoders = json_decoders()
+        self._frames = None if self._decoders is None else LineFrames(self._decoders)
+        # So far the decoders accepted every document, and each had a single span.
+        self._all_decoded = self._all_single = True
 
-    def first(self, pass_over: Callable[[Iterable[Times]], None]) -> Way:
-        """The first pass: in full only the spans that failgraph wants to know more of."""
-        return Way(
-            self._parse,
-            lambda spans: [MARK in span or span[:2] != _TAG for span in spans],
-            pass_over,
-            lines=None if self._frames is None else self._frames.pass_over,
+    def first_pass(self, on_skipped: Callable[[Iterable[SpanTimes]], None]) -> ReadPlan:
+        """Return a plan that reads in full only the spans that failgraph wrote to."""
+        return ReadPlan(
+            parse=self._parse,
+            select=lambda spans: [
+                GYM_PREFIX in span or span[:2] != _TRACE_ID_TAG for span in spans
+            ],
+            on_skipped=on_skipped,
+            skim_lines=None if self._frames is None else self._frames.skim,
         )
 
     def _parse(self, line: bytes) -> object:
-        """A document, in full only what is asked for. Raises as `json.loads` does."""
-        types = self._types
-        if types is not None and not is_escaped(line):
+        """Parse a document, in full only where necessary. Raises as `json.loads` does."""
+        decoders = self._decoders
+        if decoders is not None and not has_escapes(line):
             try:
-                return self._skimmed(line, types)
-            except (ValueError, RecursionError):  # not of the one form
+                return self._skim(line, decoders)
+            except (ValueError, RecursionError):  # another form of document
                 pass
-        self._all = False
+        self._all_decoded = False
         return json.loads(line)
 
-    def _skimmed(self, line: bytes, types: Types) -> Skimmed:
+    def _skim(self, line: bytes, decoders: JsonDecoders) -> SkimmedDocument:
         spans = [
             span
-            for resource_spans in types.whole.decode(line).resource_spans
+            for resource_spans in decoders.document.decode(line).resource_spans
             for scope_spans in resource_spans.scope_spans
             for span in scope_spans.spans
         ]
-        times = times_of(spans)
-        written = types.written(line)
-        texts = [text for _, texts in written for text in texts]
-        check_ids(texts, spans)
-        if self._alone and self._frames is not None:
-            self._alone = len(spans) == 1 and first_id(line) == texts[0][FIRST_ID]
-            if self._alone:
+        times = span_times(spans)
+        raw = decoders.raw_spans(line)
+        texts = [text for _, texts in raw for text in texts]
+        check_first_ids(texts, spans)
+        if self._all_single and self._frames is not None:
+            self._all_single = len(spans) == 1 and first_trace_id(line) == texts[0][FIRST_ID]
+            if self._all_single:
                 self._frames.learn(line, texts[0])
-        warned = is_warned(line)
-        if not warned and MARK not in line:
-            return Skimmed(len(spans), times, ())
-        asked, parts = chosen(written, lambda text: MARK in text or (warned and is_warned(text)))
-        return Skimmed(asked.count(False), compress(times, map(not_, asked)), parts)
+        line_has_warnings = has_warnings(line)
+        if not line_has_warnings and GYM_PREFIX not in line:
+            return SkimmedDocument(len(spans), times, ())
 
-    def second(self, trace_ids: Collection[str]) -> Way:
-        """The second pass: only spans of these traces, as far as they are known without reading."""
-        binary = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
-        kept = {trace_id.encode() for trace_id in trace_ids}
-        types = self._types if self._all else None
-        return Way(
-            json.loads if types is None else self._selecting(types, kept),
-            lambda spans: [span[_BINARY_ID] in binary or span[:2] != _TAG for span in spans],
+        def is_wanted(text: bytes) -> bool:
+            return GYM_PREFIX in text or (line_has_warnings and has_warnings(text))
+
+        is_selected, resources = select_spans(raw, is_wanted)
+        skipped = compress(times, map(not_, is_selected))
+        return SkimmedDocument(is_selected.count(False), skipped, resources)
+
+    def second_pass(self, trace_ids: Collection[str]) -> ReadPlan:
+        """Return a plan that reads only spans of these traces, as far as that saves parsing."""
+        binary_ids = set(map(bytes.fromhex, filter(_HEX.fullmatch, trace_ids)))
+        text_ids = {trace_id.encode() for trace_id in trace_ids}
+        decoders = self._decoders if self._all_decoded else None
+        can_skim_lines = decoders is not None and self._all_single
+        return ReadPlan(
+            parse=json.loads if decoders is None else self._selecting_parse(decoders, text_ids),
+            select=lambda spans: [
+                span[_TRACE_ID] in binary_ids or span[:2] != _TRACE_ID_TAG for span in spans
+            ],
             trace_ids=trace_ids,
-            lines=(lambda lines: ((), of_traces(lines, kept)))
-            if types is not None and self._alone
+            skim_lines=(lambda lines: SkimmedLines((), lines_of_traces(lines, text_ids)))
+            if can_skim_lines
             else None,
         )
 
-    def _selecting(self, types: Types, kept: Container[bytes]) -> Parse:
-        alone = self._alone
+    def _selecting_parse(self, decoders: JsonDecoders, trace_ids: Container[bytes]) -> Parse:
+        """Return a function that parses only the spans of these traces."""
+        all_single = self._all_single
 
-        def is_kept(text: bytes) -> bool:
-            return text[FIRST_ID] in kept or not text.startswith(BEGINNING)
+        def is_wanted(text: bytes) -> bool:
+            return text[FIRST_ID] in trace_ids or not text.startswith(SPAN_START)
 
         def parse(line: bytes) -> object:
-            if alone and first_id(line) not in kept:
+            if all_single and first_trace_id(line) not in trace_ids:
                 return _NOTHING
-            return Skimmed(0, (), chosen(types.written(line), is_kept)[1])
+            resources = select_spans(decoders.raw_spans(line), is_wanted).resources
+            return SkimmedDocument(0, (), resources)
 
         return parse

@@ -1,6 +1,7 @@
-"""Decoders of the one form of OTLP JSON that exporters write, by msgspec: what of it must be of which type.
+"""Decode the one form of OTLP JSON that exporters write, with msgspec.
 
-What is not named here is passed over, and checked as strictly as reading it would.
+The types name what must have which type. Everything else is skipped, but checked as strictly as
+`json.loads` would.
 """
 
 from __future__ import annotations
@@ -13,31 +14,34 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from failgraph.traces.spans import KINDS
 
-Times = tuple[str | bytes, int, int]
-"""Of a span of which nothing else is read: its trace id, in hex or as bytes, start and end, in ns since the epoch."""
+SpanTimes = tuple[str | bytes, int, int]
+"""A skipped span: its trace id in hex or as bytes, its start and end in ns since the epoch."""
 
-Written = tuple[bytes, list[bytes]]
-"""A resource and its spans, each as it is written."""
+RawResourceSpans = tuple[bytes, list[bytes]]
+"""A resource and its spans, each as JSON text."""
 
-Part = tuple[bytes, list[object]]
-"""A resource as it is written, and spans of it."""
+ResourceSpans = tuple[bytes, list[object]]
+"""A resource as JSON text, and parsed spans of it."""
 
 _DIGITS = b"0123456789abcdef"
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
 
 
-class Types(NamedTuple):
-    """Decoders of documents of the one form."""
+class JsonDecoders(NamedTuple):
+    """Decoders that raise ValueError for any other form of document.
 
-    whole: Any
-    """With of each span what `times_of` needs."""
-    parts: Any
-    """With each span and each resource as it is written."""
+    Attributes:
+        document: Decodes a document, and of each span what `span_times` needs.
+        raw_document: Decodes a document, but leaves each resource and each span as JSON text.
+        span: Decodes a span alone, as `document` does.
+    """
+
+    document: Any
+    raw_document: Any
     span: Any
-    """Of a span alone, as in `whole`."""
 
-    def written(self, line: bytes) -> list[Written]:
-        """The resources of a document, and their spans."""
+    def raw_spans(self, line: bytes) -> list[RawResourceSpans]:
+        """Return the resources of a document with their spans, as JSON text."""
         return [
             (
                 bytes(resource_spans.resource),
@@ -47,66 +51,82 @@ class Types(NamedTuple):
                     for span in scope_spans.spans
                 ],
             )
-            for resource_spans in self.parts.decode(line).resource_spans
+            for resource_spans in self.raw_document.decode(line).resource_spans
         ]
 
 
+class SelectedSpans(NamedTuple):
+    """Result of `select_spans`.
+
+    Attributes:
+        is_selected: For each span of the document, in its order.
+        resources: The selected spans, parsed.
+    """
+
+    is_selected: list[bool]
+    resources: list[ResourceSpans]
+
+
 @lru_cache(maxsize=256)
-def resource_of(text: bytes) -> object:
-    """A resource that was found as it is written. Raises ValueError where only reading it shows that it is none."""
+def parsed_resource(text: bytes) -> object:
+    """Parse a resource. Raises ValueError if it is not JSON."""
     return json.loads(text)
 
 
-def chosen(
-    written: Iterable[Written], is_wanted: Callable[[bytes], bool]
-) -> tuple[list[bool], list[Part]]:
-    """Of each span whether it is wanted, and those that are. Raises ValueError where one, or a resource, is none."""
-    flags: list[bool] = []
-    found: list[Part] = []
-    for resource, texts in written:
+def select_spans(
+    raw: Iterable[RawResourceSpans], is_wanted: Callable[[bytes], bool]
+) -> SelectedSpans:
+    """Parse the wanted spans of a document.
+
+    Raises:
+        ValueError: If one of them, or its resource, is not JSON.
+    """
+    is_selected: list[bool] = []
+    resources: list[ResourceSpans] = []
+    for resource, texts in raw:
         wanted = list(map(is_wanted, texts))
-        flags += wanted
+        is_selected += wanted
         if any(wanted):
-            resource_of(
-                resource
-            )  # may raise here, where the document can still be read another way
-            found.append((resource, json.loads(b"[" + b",".join(compress(texts, wanted)) + b"]")))
-    return flags, found
+            parsed_resource(resource)  # raises here, while the document can still be read in full
+            spans = json.loads(b"[" + b",".join(compress(texts, wanted)) + b"]")
+            resources.append((resource, spans))
+    return SelectedSpans(is_selected, resources)
 
 
-def times_of(spans: Sequence[Any]) -> Iterator[Times]:
-    """Of spans as they were decoded. Raises ValueError where an id is none, or a time is not written as usual.
+def span_times(spans: Sequence[Any]) -> Iterator[SpanTimes]:
+    """Return the times of decoded spans.
 
-    All are looked at together: a pattern for each costs as much as decoding it.
+    All spans are checked together: a pattern for each would cost as much as decoding it.
+
+    Raises:
+        ValueError: If an id is invalid, or a time is not written as exporters do.
     """
     trace_ids, span_ids = [span.trace_id for span in spans], [span.span_id for span in spans]
     starts, ends = [span.start for span in spans], [span.end for span in spans]
-    strange = "".join([*trace_ids, *span_ids]).encode().translate(None, _DIGITS)
-    if strange or _NO_TRACE in trace_ids or _NO_SPAN in span_ids:
-        raise ValueError("an id is none")
+    other_characters = "".join([*trace_ids, *span_ids]).encode().translate(None, _DIGITS)
+    if other_characters or _NO_TRACE in trace_ids or _NO_SPAN in span_ids:
+        raise ValueError("invalid id")
     digits = "".join([*starts, *ends])
     if spans and not (digits.isascii() and digits.isdigit()):
-        raise ValueError("a time is none")
+        raise ValueError("invalid time")
     return zip(trace_ids, map(int, starts), map(int, ends), strict=True)
 
 
 @lru_cache
-def types() -> Types | None:
-    """The decoders; None without msgspec."""
+def json_decoders() -> JsonDecoders | None:
+    """Return the decoders, or None if msgspec is not installed."""
     try:
         from msgspec import Meta, Raw, defstruct, field
         from msgspec.json import Decoder
     except ImportError:
         return None
 
-    def text(least: int, most: int) -> Any:
-        return Annotated[str, Meta(min_length=least, max_length=most)]
+    def text(shortest: int, longest: int) -> Any:
+        return Annotated[str, Meta(min_length=shortest, max_length=longest)]
 
-    # Without cycles, and gone with their line: the collector of garbage need not look at them.
-    anything, named = (
-        defstruct("Anything", [], gc=False),
-        defstruct("Named", [("name", str, "")], gc=False),
-    )
+    # gc=False: the structs hold no cycles and live for one line, so the collector may ignore them.
+    anything = defstruct("Anything", [], gc=False)
+    named = defstruct("Named", [("name", str, "")], gc=False)
     count = Annotated[int, Meta(ge=0, le=2**31)]
     names = [f"SPAN_KIND_{kind}" for kind in KINDS[1:]]
     kinds: Any = Literal.__getitem__((*range(len(KINDS)), *names))
@@ -130,11 +150,13 @@ def types() -> Types | None:
         gc=False,
     )
     resource = defstruct("Resource", [("attributes", list[anything], ())])  # type: ignore[valid-type]
-    return Types(_decoder(span, resource), _decoder(Raw, Raw), Decoder(span))
+    return JsonDecoders(
+        _document_decoder(span, resource), _document_decoder(Raw, Raw), Decoder(span)
+    )
 
 
-def _decoder(span: Any, resource: Any) -> Any:
-    """Of documents with such spans and such resources."""
+def _document_decoder(span: Any, resource: Any) -> Any:
+    """Return a decoder of documents with spans and resources of these types."""
     from msgspec import defstruct, field, json as typed_json
 
     scope_spans = defstruct("ScopeSpans", [("spans", list[span], ())])

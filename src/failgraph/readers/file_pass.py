@@ -1,0 +1,61 @@
+"""Read one file once, from its beginning: detect its format and turn it into spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from failgraph.errors import SourceError
+from failgraph.readers.dialects import DocumentReader
+from failgraph.readers.json_documents import json_documents
+from failgraph.readers.otlp_protobuf import protobuf_spans
+from failgraph.readers.protobuf_messages import looks_like_protobuf
+from failgraph.readers.skimming.skimmer import READ_ALL, ReadPlan, SkimmedDocument
+from failgraph.readers.source import GZIP_ERRORS, HEAD_SIZE, Progress, SourceFile, decompressed
+from failgraph.readers.summary import SourceSummary
+from failgraph.traces.spans import SpanRecord
+
+
+def read_pass(
+    source: SourceFile,
+    summary: SourceSummary,
+    plan: ReadPlan = READ_ALL,
+    progress: Progress | None = None,
+) -> Iterator[SpanRecord]:
+    """Yield the spans of a file that the plan asks for.
+
+    Args:
+        source: The file; it is read from its beginning.
+        summary: Receives counts and losses. Complete once the iteration has ended.
+        plan: Which spans to read in full.
+        progress: Called with the number of bytes read and their total, or None.
+
+    Raises:
+        SourceError: If the file has an unsupported compression or contains no trace.
+    """
+    try:
+        for span in _spans(source, summary, plan, progress):
+            summary.spans += 1
+            yield span
+    except GZIP_ERRORS:
+        summary.is_damaged_gzip = True
+        summary.add_bad_line("the gzip data is damaged, or ends early")
+    summary.close()
+    if not summary.spans:
+        raise SourceError(f"{source.name} holds no trace; {summary.no_trace_reason()}")
+
+
+def _spans(
+    source: SourceFile, summary: SourceSummary, plan: ReadPlan, progress: Progress | None
+) -> Iterator[SpanRecord]:
+    head = decompressed(source).read(HEAD_SIZE)
+    stream = decompressed(source, progress)
+    if looks_like_protobuf(head):
+        summary.is_protobuf = True
+        yield from protobuf_spans(stream, head, summary, plan)
+        return
+    reader = DocumentReader(summary, plan.trace_ids)
+    for line, document in json_documents(stream, summary, plan):
+        if isinstance(document, SkimmedDocument) and plan.on_skipped is not None:
+            summary.spans += document.skipped
+            plan.on_skipped(document.skipped_times)
+        yield from reader.spans(document, line)
