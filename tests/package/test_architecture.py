@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -53,57 +54,101 @@ SDK = {"recording.sdk_spans", "recording.processor"}
 SDK_ROOMS = {"instrumentation", "doctor", "export", "demo"}
 """The only modules and rooms that know OpenTelemetry's SDK."""
 
+EACH_MODULE = pytest.mark.parametrize(
+    "path", MODULES, ids=lambda path: str(path.relative_to(SOURCE))
+)
+
 
 def module(path: Path) -> str:
-    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    """The name of a module without the package's; empty for the package itself."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def room(name: str) -> str:
+    """The room of a module."""
+    return name.split(".")[0]
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Every module that is imported, at any depth but under TYPE_CHECKING."""
+def imports(tree: ast.AST, *, for_types: bool = True) -> Iterator[str]:
+    """Every module or name that is imported, at any depth, for types too."""
     typing_only = {
         id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if id(node) in typing_only:
+        if id(node) in typing_only and not for_types:
             continue
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_go_one_way_along_the_flow(path):
-    """A room imports only rooms after it; the package's own face names all of them and imports none."""
-    here = room(path)
-    if here == "__init__":
-        return
-    for name in imports(ast.parse(path.read_text())):
-        there = name.split(".")[1] if name.startswith("failgraph.") else None
-        if there in ROOMS and there != here:
-            assert ROOMS.index(there) > ROOMS.index(here), f"{here} imports {there}"
+def own_imports() -> dict[str, set[str]]:
+    """For each module the modules of failgraph that it imports, for types too."""
+    names = {module(path) for path in MODULES}
+    found: dict[str, set[str]] = {}
+    for path in MODULES:
+        imported = (name.split(".") for name in imports(ast.parse(path.read_text())))
+        inner = (".".join(parts[1:]) for parts in imported if parts[0] == "failgraph")
+        found[module(path)] = {
+            name if name in names else name.rpartition(".")[0] for name in inner
+        } & (names - {""})
+    return found
+
+
+def test_a_room_imports_only_rooms_after_it():
+    """At runtime and for types; the package itself names all of them and is imported by none."""
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in own_imports().items()
+        for other in others
+        if name and room(name) != room(other)
+        if ROOMS.index(room(name)) > ROOMS.index(room(other))
+    ]
+    assert not wrong
+
+
+def test_modules_form_no_circle():
+    """Inside a room neither, and not for types either."""
+    order = TopologicalSorter({name: others - {name} for name, others in own_imports().items()})
+    try:
+        order.prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 def test_every_room_has_its_place():
     """A new room takes its place in the order."""
-    assert {room(path) for path in MODULES} - {"__init__"} == set(ROOMS)
+    assert {room(module(path)) for path in MODULES} - {""} == set(ROOMS)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@EACH_MODULE
+def test_a_module_is_short_and_says_what_it_is_for(path):
+    """At most 300 lines, with a docstring; a longer one has a second reason to change."""
+    text = path.read_text()
+    assert text.count("\n") <= 300
+    assert ast.get_docstring(ast.parse(text))
+
+
+@EACH_MODULE
 def test_only_these_rooms_know_the_sdk(path):
     """The rest needs the API alone, and the readers and the codec not even that."""
-    names = set(imports(ast.parse(path.read_text())))
-    if room(path) not in SDK_ROOMS and module(path) not in SDK:
+    names = set(imports(ast.parse(path.read_text()), for_types=False))
+    if room(module(path)) not in SDK_ROOMS and module(path) not in SDK:
         assert not [name for name in names if name.startswith("opentelemetry.sdk")]
-    if room(path) in {"codec", "testing", "readers", "traces", "view", "failure", "gym_formats"}:
+    if room(module(path)) in {
+        "codec",
+        "testing",
+        "readers",
+        "traces",
+        "view",
+        "failure",
+        "gym_formats",
+    }:
         assert not [
             name
             for name in names
@@ -122,7 +167,7 @@ def test_keys_are_spelled_in_one_place():
             for node in strings
             if isinstance(node.value, str) and node.value.startswith("nemo.gym.")
         ]
-        assert not found or room(path) == "semconv", (path, found)
+        assert not found or module(path) == "semconv", (path, found)
 
 
 def test_private_names_of_the_sdk_are_read_in_one_place():

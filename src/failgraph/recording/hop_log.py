@@ -131,7 +131,7 @@ class HopLog:
             self._total_seen += inner._total_seen - len(inner._logged)
             self._omitted = self._omitted or inner._omitted
 
-    def seen(self) -> HopSummary:
+    def summary(self) -> HopSummary:
         """Return all that the hop has seen, earliest first, for the attributes of its span."""
         events = self._by_time()
         failure_id = self._reportable_id(events)

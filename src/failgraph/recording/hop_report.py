@@ -42,25 +42,25 @@ def write_report(
     if earlier is not None:
         hop.log.absorb(earlier)
         hop.log.failure_id = hop.log.failure_id or earlier.failure_id
-    seen = hop.log.seen()
+    summary = hop.log.summary()
     if hop.outermost:
-        index.set_own_failure(context.trace_id, seen.failure_id)
+        index.set_own_failure(context.trace_id, summary.failure_id)
     present = sdk_spans.attributes_of(span)
-    root_span_id = _root_span_id(seen, context, index)
+    root_span_id = _root_span_id(summary, context, index)
     if root_span_id is None and REPORT_ROOT_SPAN_ID in present:
         root_span_id = ""  # that of an earlier hop on this span, which had another root cause
     limits = _free_limits(span, len(present))
     span.set_attributes(
-        report_attributes(seen, root_span_id, limits, present, sent, unfinished=unfinished)
+        report_attributes(summary, root_span_id, limits, present, sent, unfinished=unfinished)
     )
-    if failed and seen.failure_id is not None:
-        _mark_error(span, seen.events[seen.failure_id].failure_kind)
+    if failed and summary.failure_id is not None:
+        _mark_error(span, summary.events[summary.failure_id].failure_kind)
 
 
-def _root_span_id(seen: HopSummary, context: SpanContext, index: Index) -> str | None:
+def _root_span_id(summary: HopSummary, context: SpanContext, index: Index) -> str | None:
     """Return the span id of the root cause, 16 hex digits, or None if it is not in this trace."""
-    causes = {key: event.cause_id for key, event in seen.events.items()}
-    root = cause_graph.root_cause(causes, seen.failure_id, seen.events)
+    causes = {key: event.cause_id for key, event in summary.events.items()}
+    root = cause_graph.root_cause(causes, summary.failure_id, summary.events)
     place = index.place_of(root, context.trace_id)
     if place is None or place.trace_id != context.trace_id:
         return None

@@ -87,8 +87,8 @@ class hop:  # noqa: N801 - used as a function
     """Context manager for one piece of work with a failure report of its own.
 
     Hops nest: what an inner one has seen belongs to the outer one too. A failure that leaves the
-    block, as itself or as the outermost in the explicit chain of what leaves it, is recorded and
-    becomes the hop's own failure. Nothing is swallowed and nothing is raised.
+    block, itself or in the explicit chain of another exception, is recorded; the outermost becomes
+    the hop's own failure. Nothing is swallowed and nothing is raised.
 
     Args:
         span: The span that gets the attributes of the report; by default the current one at entry.

@@ -1,4 +1,4 @@
-"""Make records of what is handed to `record`: an event, an exception with its causes, a group."""
+"""Turn what `record` was given into records: an event, an exception with its causes, a group."""
 
 from __future__ import annotations
 
