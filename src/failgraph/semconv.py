@@ -1,20 +1,23 @@
-"""Every name that failgraph writes into a trace: one event, its attributes, and the attributes of a hop's span."""
+"""Every name that failgraph writes into a trace: its events, its spans and their attributes.
+
+The string below a constant is its row in the table of attributes in the documentation.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 SCHEMA_VERSION: Final = 1
-"""The version of this dictionary, written on each hop's span that has failures."""
+"""Version of these names, written on the span of each hop with failures."""
 
 PREFIX: Final = "nemo.gym.failure."
-"""The namespace of all attributes but `error.type`."""
+"""The namespace of all attributes except `error.type`."""
 
 EVENT_NAME: Final = "nemo.gym.failure"
 """Name of the span event that holds one failure, and of a failure span."""
 
 REST: Final = "_rest"
-"""Suffix of the string array that continues a long text: Tempo cuts strings at 2,048 bytes, but not arrays."""
+"""Suffix of the string array that continues a long text: Tempo cuts strings at 2,048 bytes."""
 
 CHUNK_BYTES: Final = 2000
 """The longest string written, in bytes of UTF-8."""
@@ -22,7 +25,7 @@ CHUNK_BYTES: Final = 2000
 # --- the event
 
 ID: Final = PREFIX + "id"
-"""`event_id`: readers count a failure once by it."""
+"""`event_id`: readers count each failure once by it."""
 
 BOUNDARY: Final = PREFIX + "boundary"
 """`boundary`: who observed the failure."""
@@ -31,7 +34,7 @@ KIND: Final = PREFIX + "kind"
 """`failure_kind`: what went wrong."""
 
 ERROR_TYPE: Final = "error.type"
-"""The kind again under OpenTelemetry's name; `_OTHER` where it fits no name pattern."""
+"""The kind again, under OpenTelemetry's name; `_OTHER` if it fits no name pattern."""
 
 REASON: Final = PREFIX + "reason"
 """`failure_reason`: free text."""
@@ -43,10 +46,10 @@ CAUSE_ID: Final = PREFIX + "cause.id"
 """`cause_id`: the failure that caused this one."""
 
 CAUSE_TRACE_ID: Final = PREFIX + "cause.trace_id"
-"""Trace of the cause, 32 hex digits, where its span is known."""
+"""Trace of the cause, 32 hex digits, if its span is known."""
 
 CAUSE_SPAN_ID: Final = PREFIX + "cause.span_id"
-"""Span of the cause, 16 hex digits, where it is known."""
+"""Span of the cause, 16 hex digits, if it is known."""
 
 OPERATION: Final = PREFIX + "operation.name"
 """`operation` that failed."""
@@ -70,7 +73,7 @@ MODEL: Final = PREFIX + "model."
 """Prefix of the fields of `ModelFailureDetails`, named as in the schema."""
 
 DETAILS: Final = PREFIX + "details"
-"""`sandbox` or `model` where the details are present but every field of them is absent."""
+"""`sandbox` or `model` if the event has details of which every field is absent."""
 
 FOREIGN_TYPE: Final = PREFIX + "foreign.type"
 """`foreign_error.exception_type`."""
@@ -82,35 +85,36 @@ FOREIGN_HTTP_STATUS: Final = PREFIX + "foreign.http_status"
 """`foreign_error.http_status`."""
 
 SEQ: Final = PREFIX + "seq"
-"""Order of the failures that one process wrote."""
+"""Order of the failure among those that its process wrote."""
 
 TEXT_BYTES: Final = PREFIX + "text_bytes"
-"""Bytes of UTF-8 of all texts of the record as written, so that a reader can tell a cut."""
+"""Bytes of UTF-8 of all texts of the record as written, so that a reader can detect a cut."""
 
 REMOTE: Final = PREFIX + "remote"
-"""True on a copy that came from a peer which did not record it itself."""
+"""True on a copy that a peer sent which did not record the failure itself."""
 
 LATE: Final = PREFIX + "late"
-"""True where the failure was recorded after its hop's report was written."""
+"""True if the failure was recorded after the report of its hop was written."""
 
 # --- a failure span
 
 FAILURE_SPAN: Final = PREFIX + "failure_span"
-"""True on a short span made only to hold a failure; views fold it into its parent."""
+"""True on a short span that was made only to hold a failure; views fold it into its parent."""
 
 JOURNAL: Final = PREFIX + "journal"
-"""True on a failure span that `failgraph import` made of a journal's line; readers take it where the trace has no other
-copy of its failure."""
+"""True on a failure span that `failgraph import` made from a journal line; readers use it if the
+trace has no other copy of the failure."""
 
 # --- the span of a saved row
 
 ROW: Final = PREFIX + "row"
-"""True on the span of a row that Gym saved: it has no duration, and its place in time may be that of the file."""
+"""True on the span of a row that Gym saved. It has no duration, and its time may be that of the
+file."""
 
 # --- the hop's span
 
 REPORT_SCHEMA_VERSION: Final = PREFIX + "schema_version"
-"""Version of this dictionary; its presence marks a hop with failures."""
+"""Version of these names; its presence marks a hop with failures."""
 
 REPORT_ID: Final = PREFIX + "report.id"
 """The hop's own failure; absent on success."""
@@ -122,11 +126,11 @@ REPORT_COUNT: Final = PREFIX + "report.count"
 """How many failures the hop saw."""
 
 REPORT_OMITTED: Final = PREFIX + "report.omitted"
-"""True where failures are missing from the report."""
+"""True if failures are missing from the report."""
 
 REPORT_UNFINISHED: Final = PREFIX + "report.unfinished"
-"""True where the hop came to no result and has no failure of its own: it was cancelled, interrupted, or left by another
-exception. What it met is then not known to be recovered."""
+"""True if the hop has neither a result nor an own failure: it was cancelled, interrupted or left
+by another exception. Whether its failures were recovered is then unknown."""
 
 REPORT_KINDS: Final = PREFIX + "report.kinds"
 """The kinds in the report, for search."""
@@ -147,26 +151,28 @@ _ARRAYS: Final = frozenset({REPORT_IDS, REPORT_KINDS, REPORT_BOUNDARIES})
 
 
 def is_array(key: str) -> bool:
-    """Whether an attribute of ours holds an array of texts."""
+    """Return True if `key` is an attribute of failgraph that holds an array of texts."""
     return key in _ARRAYS or (key.startswith(PREFIX) and key.endswith(REST))
 
 
-# --- what failgraph reads of others
+# --- written by Gym, read by failgraph
 
 ROLLOUT_ID: Final = "nemo.gym.rollout.id"
-"""Gym's own span attribute: the id that people have of a rollout."""
+"""The id of a rollout, as people know it. Gym's own span attribute."""
 
-# --- a span of failgraph's own
+# --- the span of a rollout attempt
 
 ROLLOUT_SPAN: Final = "nemo.gym.rollout_attempt"
-"""Name of the span of one attempt at a rollout, in the collector, which has none."""
+"""Name of the span of one rollout attempt; Gym opens no span of its own where it collects."""
+
+# --- for readers
 
 NAMES: Final = {
-    value: value
-    for value in list(globals().values())
-    if isinstance(value, str) and value.startswith(PREFIX)
+    name: name
+    for name in list(globals().values())
+    if isinstance(name, str) and name.startswith(PREFIX)
 }
-"""Our names, each to itself: a reader keeps one text of each, however often it meets it."""
+"""Each attribute name to itself; a reader uses it to keep one object per name."""
 
 REPEATED: Final = frozenset({BOUNDARY, KIND, STAGE, OPERATION, EXCEPTION_TYPE, FOREIGN_TYPE})
-"""Of which a source has few values, and each many times: a reader keeps one text of each."""
+"""Attributes with few distinct values; a reader keeps one object per value."""
