@@ -1,4 +1,4 @@
-"""The codec: a record as attributes and back, whole at every limit, and what it makes of damage."""
+"""The codec: records become attributes and come back, within every limit and after damage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAX = settings(
 
 
 def one(**fields: Any) -> FailureEvent:
-    """A small event of the given fields."""
+    """Return a small event with the given fields."""
     return FailureEvent(
         **{"event_id": "e1", "failure_kind": "judge_failed", "boundary": "agent", **fields}
     )
@@ -81,12 +81,11 @@ FULL_KEYS = {
     P + "seq": 7,
     P + "remote": True,
     P + "late": True,
-}
-"""The design's table, row by row."""
-PLACE = CauseSpan("ab" * 16, "cd" * 8)
+}  # the table of attributes in docs/design.md, row by row
+CAUSE = CauseSpan("ab" * 16, "cd" * 8)
 
 
-# --- law 1
+# --- law 1: decode(encode(report)) == report
 
 
 @LAX
@@ -98,7 +97,7 @@ PLACE = CauseSpan("ab" * 16, "cd" * 8)
 @example(FailureReport(events={"e1": one(boundary="model", details={})}))
 @example(FailureReport(events={"e1": one(failure_reason="€" * 2000)}))
 def test_a_report_comes_back_as_it_was(report: FailureReport) -> None:
-    """decode(encode(report)) is report, in its order, and the only loss is the flag of a kind of neither pattern."""
+    """The report and its order come back; the only loss flags a kind that fits no name pattern."""
     back, losses = decode(*encode_report(report))
     assert back == report
     assert list(back.events) == list(report.events)
@@ -107,14 +106,14 @@ def test_a_report_comes_back_as_it_was(report: FailureReport) -> None:
 
 
 @LAX
-@given(events(), st.none() | st.just(20), st.booleans(), st.booleans(), st.none() | st.just(PLACE))
+@given(events(), st.none() | st.just(20), st.booleans(), st.booleans(), st.none() | st.just(CAUSE))
 @example(one(boundary="sandbox", details={"exit_code": 2**70}), 20, False, False, None)
 @example(one(boundary="sandbox", details={"exit_code": 10**2500}), None, False, False, None)
-@example(one(event_id="i" * 128, cause_id="c" * 128, failure_kind="k" * 21), 20, True, True, PLACE)
+@example(one(event_id="i" * 128, cause_id="c" * 128, failure_kind="k" * 21), 20, True, True, CAUSE)
 def test_an_event_comes_back_within_the_limit_on_values(
     event: FailureEvent, length: int | None, remote: bool, late: bool, cause: CauseSpan | None
 ) -> None:
-    """Also under a value limit no string is over 2,000 bytes or the limit, and event, flags and seq come back."""
+    """No string is over 2,000 bytes or over the value limit, and event, flags and seq come back."""
     attributes = encode_event(
         event,
         seq=3,
@@ -135,7 +134,7 @@ def test_an_event_comes_back_within_the_limit_on_values(
 @pytest.mark.parametrize("length", [None, 20])
 @pytest.mark.parametrize("code", [10**5000, -(10**5000)], ids=["plus", "minus"])
 def test_a_number_of_5000_digits_comes_back(code: int, length: int | None) -> None:
-    """An exit code longer than Python prints comes back, and no string of it is over 2,000 bytes or the limit."""
+    """An exit code longer than Python prints comes back, in strings within the limits."""
     event = one(boundary="sandbox", details={"exit_code": code})
     attributes = encode_event(event, limits=AttributeLimits(value_length=length))
     back = decode_event(attributes)
@@ -145,13 +144,13 @@ def test_a_number_of_5000_digits_comes_back(code: int, length: int | None) -> No
     assert max(map(len, strings_of(attributes))) <= (length or 2000)
 
 
-# --- what is written
+# --- what is written on an event
 
 
 @LAX
 @given(events(), st.none() | st.just(20))
 def test_values_are_what_a_span_event_can_hold(event: FailureEvent, length: int | None) -> None:
-    """Every value is a str, a bool, an int of 64 bits or a tuple of str; none is None and no array is empty."""
+    """Every value is a str, a bool, a 64-bit int or a non-empty tuple of non-empty str."""
     for value in encode_event(event, limits=AttributeLimits(value_length=length)).values():
         assert type(value) in (str, bool, int, tuple)
         if type(value) is int:
@@ -164,7 +163,7 @@ def test_values_are_what_a_span_event_can_hold(event: FailureEvent, length: int 
 @pytest.mark.parametrize("char", ["é", "€", "😀"])
 @pytest.mark.parametrize("lead", ["", "a", "ab", "abc"])
 def test_no_chunk_ends_inside_a_character(char: str, lead: str) -> None:
-    """The chunks together are the text, and each is full to within one character of 2,000 bytes."""
+    """The chunks together are the text, each filled to within one character of 2,000 bytes."""
     text = lead + char * 1990
     attributes = encode_event(one(failure_reason=text))
     chunks = [attributes[P + "reason"], *attributes[P + "reason_rest"]]
@@ -188,20 +187,20 @@ def test_no_chunk_ends_inside_a_character(char: str, lead: str) -> None:
 def test_only_a_text_over_the_limit_is_continued(
     kind: str, length: int | None, continued: bool
 ) -> None:
-    """A text continues in `<key>_rest` when it is over 2,000 bytes, or over the provider's value limit if smaller."""
+    """A text continues in `<key>_rest` only if it is over 2,000 bytes or over the value limit."""
     attributes = encode_event(one(failure_kind=kind), limits=AttributeLimits(value_length=length))
     assert (P + "kind_rest" in attributes) is continued
 
 
 def test_each_field_has_its_attribute() -> None:
-    """Every field stands under the key that the design's table gives it, and nothing else does."""
-    attributes = encode_event(FULL, seq=7, remote=True, late=True, cause=PLACE)
+    """Each field has the key that the design gives it, and there are no other keys."""
+    attributes = encode_event(FULL, seq=7, remote=True, late=True, cause=CAUSE)
     assert attributes.pop(P + "text_bytes") > 0
     assert attributes == FULL_KEYS
 
 
 def test_an_absent_field_has_no_attribute() -> None:
-    """A smallest event has identity, error.type, seq and text_bytes, and nothing for what is absent."""
+    """A minimal event has only identity, error.type, seq and text_bytes."""
     assert set(encode_event(one())) == {
         "error.type",
         *(P + name for name in ("id", "boundary", "kind", "seq", "text_bytes")),
@@ -210,7 +209,7 @@ def test_an_absent_field_has_no_attribute() -> None:
 
 @pytest.mark.parametrize("boundary", ["sandbox", "model"])
 def test_details_without_a_field_are_named(boundary: str) -> None:
-    """`details` stands for details of which every field is absent, and only then."""
+    """The attribute `details` is written only if the event has details without a single field."""
     assert encode_event(one(boundary=boundary, details={}))[P + "details"] == boundary
     assert P + "details" not in encode_event(one(boundary=boundary))
     assert P + "details" not in encode_event(FULL)
@@ -228,7 +227,7 @@ def test_details_without_a_field_are_named(boundary: str) -> None:
     ],
 )
 def test_an_integer_beyond_64_bits_is_decimal_text(code: int, written: object) -> None:
-    """exit_code is an int where 64 bits hold it, else its decimal text."""
+    """exit_code is an int if it fits into 64 bits, else decimal text."""
     value = encode_event(one(boundary="sandbox", details={"exit_code": code}))[
         P + "sandbox.exit_code"
     ]
@@ -238,7 +237,7 @@ def test_an_integer_beyond_64_bits_is_decimal_text(code: int, written: object) -
 
 @pytest.mark.parametrize("length", [None, 20])
 def test_text_bytes_counts_every_text_of_the_record_once(length: int | None) -> None:
-    """text_bytes is the UTF-8 size of all texts of the record, without error.type and the cause's place."""
+    """text_bytes is the UTF-8 size of all texts but error.type and the ids of the cause's span."""
     reason = "€" * 900  # 2,700 bytes: continued
     event = FULL.model_copy(update={"failure_reason": reason})
     texts = [
@@ -254,13 +253,13 @@ def test_text_bytes_counts_every_text_of_the_record_once(length: int | None) -> 
         "SandboxDied",
     ]
     texts += ["docker", "sb", "ex", "OOMKilled", "OSError", "gone"]
-    wanted = sum(len(text.encode()) for text in texts)
-    for cause in (None, PLACE):
+    expected = sum(len(text.encode()) for text in texts)
+    for cause in (None, CAUSE):
         attributes = encode_event(event, cause=cause, limits=AttributeLimits(value_length=length))
-        assert attributes[P + "text_bytes"] == wanted
-    assert encode_event(event, limits=AttributeLimits(attributes=12))[P + "text_bytes"] == wanted, (
-        "counted before limits"
-    )
+        assert attributes[P + "text_bytes"] == expected
+    # Counted before the limits leave attributes out.
+    limited = encode_event(event, limits=AttributeLimits(attributes=12))
+    assert limited[P + "text_bytes"] == expected
 
 
 @pytest.mark.parametrize(
@@ -280,15 +279,15 @@ def test_text_bytes_counts_every_text_of_the_record_once(length: int | None) -> 
 def test_error_type_is_a_low_cardinality_kind(
     kind: str, length: int | None, error_type: str
 ) -> None:
-    """error.type is the kind, or `_OTHER` for one of neither pattern or over the limit; it is never continued."""
+    """error.type is `_OTHER` for a kind that fits no pattern or no value; it is never continued."""
     attributes = encode_event(one(failure_kind=kind), limits=AttributeLimits(value_length=length))
     assert attributes["error.type"] == error_type
     assert "error.type_rest" not in attributes
 
 
 def test_sorted_by_key_the_first_three_say_what_failed() -> None:
-    """Jaeger sorts by key: only error.type sorts before boundary, and the cause follows it."""
-    attributes = encode_event(FULL, seq=7, remote=True, late=True, cause=PLACE)
+    """Jaeger sorts by key: error.type, then boundary, then the cause."""
+    attributes = encode_event(FULL, seq=7, remote=True, late=True, cause=CAUSE)
     assert sorted(attributes)[:3] == ["error.type", P + "boundary", P + "cause.id"]
 
 
@@ -301,37 +300,37 @@ IDENTITY = {P + "id", P + "kind", P + "boundary", P + "cause.id"}
     "event", [FULL, one(cause_id="e0"), FULL.model_copy(update={"failure_reason": "€" * 2000})]
 )
 def test_identity_comes_last(event: FailureEvent) -> None:
-    """The SDK keeps the last attributes, so id, kind, boundary and cause.id are the last four."""
+    """id, kind, boundary and cause.id are the last four, because the SDK keeps the last ones."""
     assert (
-        set(list(encode_event(event, seq=7, remote=True, late=True, cause=PLACE))[-4:]) == IDENTITY
+        set(list(encode_event(event, seq=7, remote=True, late=True, cause=CAUSE))[-4:]) == IDENTITY
     )
 
 
-@pytest.mark.parametrize("most", [4, 8, 12])
+@pytest.mark.parametrize("limit", [4, 8, 12])
 @pytest.mark.parametrize(
     "event", [FULL, one(cause_id="e0", failure_reason="€" * 2000, operation="x")]
 )
-@pytest.mark.parametrize("flags", [{}, {"remote": True, "late": True, "cause": PLACE}])
+@pytest.mark.parametrize("flags", [{}, {"remote": True, "late": True, "cause": CAUSE}])
 def test_identity_survives_a_limit_on_attributes(
-    event: FailureEvent, most: int, flags: dict[str, Any]
+    event: FailureEvent, limit: int, flags: dict[str, Any]
 ) -> None:
-    """Within 8 and 4 attributes id, kind, boundary and cause.id stay, and what went is named attribute_missing."""
-    attributes = encode_event(event, seq=7, limits=AttributeLimits(attributes=most), **flags)
-    assert len(attributes) <= most
+    """id, kind, boundary and cause.id survive a limit of 4; a reader reports attribute_missing."""
+    attributes = encode_event(event, seq=7, limits=AttributeLimits(attributes=limit), **flags)
+    assert len(attributes) <= limit
     assert set(attributes) >= IDENTITY
     back = decode_event(attributes)
     assert back.event is not None
     assert back.event.model_dump(
         include={"event_id", "failure_kind", "boundary", "cause_id"}
     ) == event.model_dump(include={"event_id", "failure_kind", "boundary", "cause_id"})
-    whole = len(encode_event(event, seq=7, **flags)) <= most
+    whole = len(encode_event(event, seq=7, **flags)) <= limit
     assert ("attribute_missing" in {loss.kind for loss in back.losses}) is not whole
     assert "text_cut" not in {loss.kind for loss in back.losses}
 
 
 @pytest.mark.parametrize("length", [20])
 def test_identity_survives_both_limits_together(length: int) -> None:
-    """With 8 attributes of 20 characters ids of 128 characters still come back whole."""
+    """Ids of 128 characters come back whole from 8 attributes of 20 characters."""
     event = FULL.model_copy(
         update={"event_id": "i" * 128, "cause_id": "c" * 128, "failure_kind": "k" * 128}
     )
@@ -349,25 +348,25 @@ def test_identity_survives_both_limits_together(length: int) -> None:
 
 @LAX
 @given(events(), st.integers(1, 40))
-def test_seq_goes_first(event: FailureEvent, most: int) -> None:
-    """Where an attribute had to go seq went too: a reader that meets seq knows that all others stand."""
+def test_seq_is_left_out_first(event: FailureEvent, limit: int) -> None:
+    """If any attribute is left out, seq is too, so its presence proves that none was."""
     whole = encode_event(event)
-    kept = encode_event(event, limits=AttributeLimits(attributes=most))
+    kept = encode_event(event, limits=AttributeLimits(attributes=limit))
     assert next(iter(whole)) == P + "seq"
-    assert (P + "seq" in kept) is (len(whole) <= most)
+    assert (P + "seq" in kept) is (len(whole) <= limit)
     assert kept.items() <= whole.items()
 
 
 @LAX
 @given(events(), st.integers(1, 30))
-def test_what_the_sdk_drops_first_is_named(event: FailureEvent, dropped: int) -> None:
-    """The SDK drops an event's oldest attributes: the reader says so and keeps what stands."""
+def test_attributes_that_the_sdk_drops_are_named(event: FailureEvent, dropped: int) -> None:
+    """The SDK drops the oldest attributes of an event; the reader names the loss."""
     items = list(encode_event(event).items())[dropped:]
     back = decode_event(dict(items))
     assert {loss.kind for loss in back.losses} & {"attribute_missing", "id_missing"}
 
 
-# --- the hop's span
+# --- what is written on the span of a hop
 
 
 def seen(
@@ -376,7 +375,7 @@ def seen(
     omitted: bool = False,
     total: int | None = None,
 ) -> HopSummary:
-    """What a hop knows at its end, of its events."""
+    """Return what a hop knows at its end, with these events."""
     events = {event.event_id: event for event in chain}
     return HopSummary(events, failure_id, omitted, len(events) if total is None else total)
 
@@ -387,13 +386,13 @@ OTHER = one(event_id="other", failure_kind="agent_run_error", boundary="model")
 
 
 def test_a_hop_without_failures_has_no_attributes() -> None:
-    """Nothing on a hop without failures."""
+    """A hop without failures gets no attributes."""
     assert report_attributes(seen()) == {}
     assert encode_report(FailureReport()) == ([], {})
 
 
 def test_a_hop_has_the_attributes_of_the_table() -> None:
-    """Each report attribute of the design, with its value; kinds and boundaries once each."""
+    """Each report attribute of the design has its value; kinds and boundaries are listed once."""
     attributes = report_attributes(
         seen(OTHER, ROOT, EFFECT, failure_id="effect", total=9), "cd" * 8
     )
@@ -418,8 +417,8 @@ def test_a_hop_has_the_attributes_of_the_table() -> None:
         (seen(OTHER, omitted=True), {"report.id", "report.root.span_id"}),
     ],
 )
-def test_what_a_report_does_not_have_has_no_attribute(hop: HopSummary, absent: set[str]) -> None:
-    """report.id is absent on success, report.omitted where nothing is, report.root.span_id where it is unknown."""
+def test_an_absent_part_of_a_report_has_no_attribute(hop: HopSummary, absent: set[str]) -> None:
+    """Absent: report.id on success, report.omitted if complete, report.root.span_id if unknown."""
     every = {
         "schema_version",
         *(f"report.{name}" for name in ("id", "ids", "count", "omitted", "kinds", "boundaries")),
@@ -438,14 +437,14 @@ def test_what_a_report_does_not_have_has_no_attribute(hop: HopSummary, absent: s
     ],
 )
 def test_the_root_cause_is_the_end_of_the_own_chain(hop: HopSummary, root: str) -> None:
-    """Root cause is the last event on the own failure's chain, else the earliest event without a cause."""
+    """The root cause ends the own failure's chain, else it is the first event without a cause."""
     attributes = report_attributes(hop)
     assert attributes[P + "report.root.id"] == root
     assert attributes[P + "report.root.kind"] == hop.events[root].failure_kind
 
 
 def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
-    """Then the id array and root.span_id are left out, and report.omitted says so."""
+    """The array of ids and root.span_id are left out, and report.omitted is set."""
     hop = seen(one(event_id="i" * 21), failure_id="i" * 21)
     attributes = report_attributes(hop, "cd" * 8, AttributeLimits(value_length=20))
     assert P + "report.ids" not in attributes
@@ -463,40 +462,40 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
 
 
 def test_no_report_attribute_is_longer_than_the_value_limit() -> None:
-    """The span id of the root cause is left out too where the limit would cut it."""
+    """The span id of the root cause is left out if the limit would cut it."""
     attributes = report_attributes(
         seen(one(event_id="e"), failure_id="e"), "cd" * 8, AttributeLimits(value_length=10)
     )
     assert all(len(text) <= 10 for text in strings_of(attributes))
 
 
-@pytest.mark.parametrize("most", range(12))
-def test_report_attributes_take_only_free_places(most: int) -> None:
-    """They are as many as there are free places at most, and a report without its ids is not read as a whole one."""
+@pytest.mark.parametrize("limit", range(12))
+def test_report_attributes_take_only_free_places(limit: int) -> None:
+    """They fit into the free places, and a report without its ids is never read as complete."""
     hop = seen(OTHER, ROOT, EFFECT, failure_id="effect", omitted=True)
-    attributes = report_attributes(hop, "cd" * 8, AttributeLimits(attributes=most))
-    assert len(attributes) <= most
+    attributes = report_attributes(hop, "cd" * 8, AttributeLimits(attributes=limit))
+    assert len(attributes) <= limit
     back, _ = decode([encode_event(event) for event in hop.events.values()], attributes)
     assert back.omitted is (P + "schema_version" in attributes)
 
 
-# --- damage
+# --- reading damaged attributes
 
 
 def kinds(losses: tuple[Any, ...]) -> list[str]:
-    """The kinds of losses, sorted."""
+    """Return the kinds of the losses, sorted."""
     return sorted(loss.kind for loss in losses)
 
 
 def without(attributes: dict[str, Any], *names: str) -> dict[str, Any]:
-    """`attributes` without some of ours."""
+    """Return the attributes without those of these names."""
     return {
         key: value for key, value in attributes.items() if key not in {P + name for name in names}
     }
 
 
 def counted(attributes: dict[str, Any], more: int) -> dict[str, Any]:
-    """`attributes` as a writer with `more` bytes of text would have counted them."""
+    """Return the attributes with a `text_bytes` that counts `more` bytes of text."""
     return {**attributes, P + "text_bytes": attributes[P + "text_bytes"] + more}
 
 
@@ -544,7 +543,7 @@ CUT: list[tuple[str, Callable[[dict[str, Any]], dict[str, Any]], list[str]]] = [
 def test_damage_to_an_event_is_named_and_the_event_kept(
     damage: Callable[[dict[str, Any]], dict[str, Any]], losses: list[str]
 ) -> None:
-    """A cut is text_cut, a key that is gone attribute_missing, what the schema has no place for unknown_field."""
+    """A cut text, a missing key and a value outside the schema have a kind of loss each."""
     report, found = decode([encode_event(one(event_id="e0")), damage(encode_event(FULL))])
     assert set(report.events) == {"e0", "e1"}
     assert sorted(set(kinds(found))) == losses
@@ -565,13 +564,13 @@ TEXT_KEYS = sorted(
 
 @pytest.mark.parametrize("key", TEXT_KEYS)
 def test_a_text_that_is_gone_is_named(key: str) -> None:
-    """Each text of a record that did not arrive shows in text_bytes, whichever it was."""
+    """text_bytes shows that a text of the record did not arrive, whichever it is."""
     back = decode_event({name: value for name, value in encode_event(FULL).items() if name != key})
     assert set(kinds(back.losses)) & {"text_cut", "attribute_missing"}
 
 
 def test_a_continuation_without_its_beginning_is_an_attribute_missing() -> None:
-    """A `_rest` whose first string is gone is no text."""
+    """A `_rest` without its first string is no text."""
     attributes = encode_event(one(failure_reason="é" * 1500))
     back = decode_event(without(attributes, "reason"))
     assert back.event is not None
@@ -580,7 +579,7 @@ def test_a_continuation_without_its_beginning_is_an_attribute_missing() -> None:
 
 
 def test_a_missing_kind_is_other() -> None:
-    """An event without a kind is kept as `_OTHER`."""
+    """An event without a kind is kept with the kind `_OTHER`."""
     back = decode_event(without(encode_event(FULL), "kind"))
     assert back.event is not None
     assert back.event.failure_kind == "_OTHER"
@@ -589,20 +588,20 @@ def test_a_missing_kind_is_other() -> None:
 
 @pytest.mark.parametrize("name", ["operation.id", "operation.attempt_id", "cause.id"])
 def test_an_id_past_its_limit_is_named(name: str) -> None:
-    """An id of more than 128 characters cannot stand as it was written: a loss says so."""
+    """An id of more than 128 characters cannot be kept as it is: a loss says so."""
     attributes = encode_event(FULL)
     grown = counted({**attributes, P + name: "x" * 129}, 129 - len(str(attributes[P + name])))
     assert kinds(decode_event(grown).losses)
 
 
 def test_a_number_in_place_of_a_detail_s_text_is_named() -> None:
-    """A value of a wrong type is never taken for text without a word."""
+    """A value of a wrong type is never silently read as text."""
     attributes = encode_event(one(boundary="sandbox", details={"provider": "docker"}))
     assert kinds(decode_event({**counted(attributes, -6), P + "sandbox.provider": 5}).losses)
 
 
 def test_details_of_another_boundary_do_not_cost_the_right_ones() -> None:
-    """What does not belong to the event's boundary is left out and named; its own details stay."""
+    """Details of another boundary are left out and named; the event's own details stay."""
     attributes = counted({**encode_event(FULL), P + "model.provider_request_id": "r1"}, 2)
     back = decode_event(attributes)
     assert back.event is not None
@@ -611,7 +610,7 @@ def test_details_of_another_boundary_do_not_cost_the_right_ones() -> None:
 
 
 def test_details_on_a_boundary_that_has_none_are_left_out() -> None:
-    """Details on any boundary but sandbox and model are left out and named, the event is kept."""
+    """Details on any boundary but sandbox and model are left out and named; the event is kept."""
     attributes = counted({**encode_event(one()), P + "sandbox.provider": "docker"}, 6)
     back = decode_event(attributes)
     assert back.event == one()
@@ -619,7 +618,7 @@ def test_details_on_a_boundary_that_has_none_are_left_out() -> None:
 
 
 def test_an_event_without_a_boundary_is_left_out() -> None:
-    """Without a boundary there is no record: attribute_missing, and the report is not whole."""
+    """There is no record without a boundary: attribute_missing, and the report is incomplete."""
     for damaged in (
         without(encode_event(FULL), "boundary"),
         {**encode_event(FULL), P + "boundary": "kitchen"},
@@ -632,7 +631,7 @@ def test_an_event_without_a_boundary_is_left_out() -> None:
 
 @pytest.mark.parametrize("value", [None, 5, True, ["e1"]])
 def test_an_event_without_an_id_is_id_missing(value: object) -> None:
-    """Without an id an event cannot be counted: id_missing, and the report is not whole."""
+    """An event without an id cannot be counted: id_missing, and the report is incomplete."""
     attributes: dict[str, Any] = without(encode_event(FULL), "id")
     report, losses = decode([attributes if value is None else {**attributes, P + "id": value}])
     assert report.events == {}
@@ -640,8 +639,8 @@ def test_an_event_without_an_id_is_id_missing(value: object) -> None:
     assert "id_missing" in kinds(losses)
 
 
-def test_a_cause_that_is_not_there_is_cleared() -> None:
-    """cause_missing names both, and the event stays as one without a cause."""
+def test_a_missing_cause_is_cleared() -> None:
+    """cause_missing names both ids, and the event is kept without a cause."""
     report, losses = decode([encode_event(FULL)])
     assert report.events["e1"].cause_id is None
     assert kinds(losses) == ["cause_missing"]
@@ -651,7 +650,7 @@ def test_a_cause_that_is_not_there_is_cleared() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5000])
 def test_a_cycle_loses_one_edge(size: int) -> None:
-    """Causes in a ring keep all events and all edges but the one that closes it, however long the ring."""
+    """A ring of causes keeps all events and all edges but the one that closes it."""
     ring = [one(event_id=str(at), cause_id=str((at + 1) % size)) for at in range(size)]
     report, losses = decode([encode_event(event) for event in ring])
     assert len(report.events) == size
@@ -660,7 +659,7 @@ def test_a_cycle_loses_one_edge(size: int) -> None:
 
 
 def test_a_duplicate_is_named_and_the_first_kept() -> None:
-    """Two copies of the observer's own: duplicate, the first is kept."""
+    """Of two copies by the observer the first is kept, and the loss is duplicate."""
     first, second = one(failure_reason="first"), one(failure_reason="second, with more text")
     report, losses = decode([encode_event(first), encode_event(second)])
     assert report.events == {"e1": first}
@@ -669,7 +668,7 @@ def test_a_duplicate_is_named_and_the_first_kept() -> None:
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_observers_own_copy_wins(swap: bool) -> None:
-    """The observer's copy is kept before a peer's, in either order and with less text, and that is no loss."""
+    """The observer's copy wins over a peer's longer one, in either order, without a loss."""
     own, peer = one(failure_reason="short"), one(failure_reason="a longer text from a peer")
     pair = [encode_event(own), encode_event(peer, remote=True)]
     assert decode(pair[::-1] if swap else pair) == (FailureReport(events={"e1": own}), ())
@@ -677,14 +676,14 @@ def test_the_observers_own_copy_wins(swap: bool) -> None:
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_among_peers_the_copy_with_more_text_wins(swap: bool) -> None:
-    """Of two remote copies the one with more text is kept, in either order."""
+    """Of two peers' copies the one with more text is kept, in either order."""
     less, more = one(failure_reason="cut…"), one(failure_reason="the whole of it")
     pair = [encode_event(less, remote=True), encode_event(more, remote=True)]
     assert decode(pair[::-1] if swap else pair) == (FailureReport(events={"e1": more}), ())
 
 
 def test_an_unreadable_own_copy_leaves_a_peers() -> None:
-    """A copy without a boundary is no rival: the peer's copy stands in."""
+    """If the observer's copy has no boundary, a peer's copy is used."""
     report, losses = decode(
         [without(encode_event(one()), "boundary"), encode_event(one(), remote=True)]
     )
@@ -693,7 +692,7 @@ def test_an_unreadable_own_copy_leaves_a_peers() -> None:
 
 
 def test_ids_that_were_written_are_looked_up() -> None:
-    """An id of report.ids or report.id without its event is event_missing, and the report is not whole."""
+    """An id in report.ids or report.id without its event is event_missing: incomplete report."""
     attributes = {
         P + "schema_version": 1,
         P + "report.ids": ("e1", "gone"),
@@ -705,15 +704,15 @@ def test_ids_that_were_written_are_looked_up() -> None:
     assert kinds(losses) == ["event_missing", "event_missing"]
 
 
-def test_a_kind_of_neither_pattern_is_kept_and_flagged_once() -> None:
-    """Any non-empty kind is kept; one that fits no name pattern is one unknown_kind."""
+def test_a_kind_that_fits_no_pattern_is_kept_and_flagged_once() -> None:
+    """Any non-empty kind is kept; one that fits no name pattern gives one unknown_kind."""
     report, losses = decode([encode_event(one(failure_kind="Judge failed!"))])
     assert report.events["e1"].failure_kind == "Judge failed!"
     assert kinds(losses) == ["unknown_kind"]
 
 
 def test_decoded_arrays_may_be_lists() -> None:
-    """Readers give arrays as lists: that is the same text."""
+    """Readers give arrays as lists; the text is the same."""
     event = one(failure_reason="€" * 2000)
     attributes = {
         key: list(value) if isinstance(value, tuple) else value
@@ -777,7 +776,7 @@ KEYS = sorted(
 def test_decode_never_raises(
     damaged: list[tuple[FailureEvent, dict[str, Any], set[str]]], span_attributes: dict[str, Any]
 ) -> None:
-    """Whatever stands in the attributes, decode returns a report that validates and losses of known kinds."""
+    """Whatever the attributes hold, decode returns a valid report and losses of known kinds."""
     encoded = [
         {key: value for key, value in {**encode_event(event), **junk}.items() if key not in gone}
         for event, junk, gone in damaged
@@ -792,7 +791,7 @@ def test_decode_never_raises(
     "name", ["id", "kind", "reason", "cause.id", "sandbox.provider", "foreign.message", "stage"]
 )
 def test_a_lone_surrogate_in_a_file_is_read(name: str) -> None:
-    r"""JSON can hold a lone surrogate: the event is kept with it escaped (as `\ud800`), never an exception."""
+    r"""JSON can hold a lone surrogate: it is escaped (as `\ud800`) and the event is kept."""
     report, _ = decode([{**encode_event(FULL), P + name: "x\ud800y"}])
     assert len(report.events) == 1
     assert FailureReport.model_validate_json(report.model_dump_json()) == report
@@ -800,7 +799,7 @@ def test_a_lone_surrogate_in_a_file_is_read(name: str) -> None:
 
 @pytest.mark.parametrize("key", ["i" * 129, "x\ud800y"], ids=["too-long", "surrogate"])
 def test_an_own_id_that_no_report_can_name_is_a_loss(key: str) -> None:
-    """A hop that wrote down an own failure whose id is out of bounds is read with a loss, never an exception."""
+    """A hop whose own failure has an id that no report can name is read with a loss."""
     attributes = {**encode_event(one()), P + "id": key}
     report, losses = decode(
         [attributes], {P + "schema_version": 1, P + "report.ids": (key,), P + "report.id": key}
@@ -821,12 +820,12 @@ def test_an_own_id_that_no_report_can_name_is_a_loss(key: str) -> None:
     ),
 )
 def test_one_value_of_a_wrong_type_is_named(key: str, wrong: object) -> None:
-    """An attribute of the record that arrived as another type is always named by some loss."""
+    """An attribute that arrives as another type is always named by some loss."""
     assert decode_event({**encode_event(FULL), key: wrong}).losses
 
 
 def test_encode_and_decode_leave_their_arguments_alone() -> None:
-    """The codec is pure: the same input gives the same output, and attributes stay as they were."""
+    """The codec is pure: equal input gives equal output, and the input is not changed."""
     attributes = encode_event(FULL)
     before = dict(attributes)
     assert decode([attributes]) == decode([attributes])

@@ -1,4 +1,4 @@
-"""Cause edges as plain ids: chains, the edges that close a cycle, and the root cause."""
+"""Following cause edges: chains, the edges that close a cycle, and the root cause."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ CAUSES = st.dictionaries(st.sampled_from(IDS), st.none() | st.sampled_from(IDS))
 
 
 def ends(causes: dict[str, str | None], start: str) -> bool:
-    """Whether a walk of as many steps as there are ids leaves the map: no cycle is below `start`."""
-    here: str | None = start
+    """Return True if the walk from `start` leaves the map, so no cycle is below it."""
+    current: str | None = start
     for _ in range(len(causes) + 1):
-        if here is None or here not in causes:
+        if current is None or current not in causes:
             return True
-        here = causes[here]
+        current = causes[current]
     return False
 
 
 class Counted(dict):
-    """A map that counts how often it is asked."""
+    """A map that counts its look-ups."""
 
-    asked = 0
+    lookups = 0
 
     def __getitem__(self, key):
-        self.asked += 1
+        self.lookups += 1
         return super().__getitem__(key)
 
     def __contains__(self, key):
-        self.asked += 1
+        self.lookups += 1
         return super().__contains__(key)
 
 
@@ -49,7 +49,7 @@ class Counted(dict):
     ],
 )
 def test_a_chain_runs_from_effect_to_root_cause(causes, start, expected):
-    """A chain starts at the effect, ends where a cause is not in the map, and holds no id twice."""
+    """A chain starts at the effect, ends at a cause that is not in the map, and repeats no id."""
     assert cause_graph.chain(causes, start) == expected
 
 
@@ -75,8 +75,8 @@ def test_each_cycle_is_closed_by_one_edge_of_its_own(causes, cycles):
 
 @settings(deadline=None)
 @given(CAUSES)
-def test_without_the_closing_edges_nothing_runs_in_a_ring(causes):
-    """Taking the closing edges away leaves no cycle; taking one away too few leaves one."""
+def test_without_the_closing_edges_there_is_no_cycle(causes):
+    """Without the closing edges there is no cycle; with any one of them there is."""
     closing = list(cause_graph.closing_edges(causes))
     cleared = {id_: None if id_ in closing else cause for id_, cause in causes.items()}
     assert all(ends(cleared, id_) for id_ in cleared)
@@ -88,25 +88,25 @@ def test_without_the_closing_edges_nothing_runs_in_a_ring(causes):
 
 @pytest.mark.parametrize("direction", [1, -1], ids=["causes first", "effects first"])
 @pytest.mark.parametrize("shape", ["chain", "ring", "star"])
-def test_looking_for_cycles_is_linear(shape, direction):
-    """Ten times the ids ask the map about ten times as often, whatever the shape and order."""
+def test_finding_cycles_is_linear(shape, direction):
+    """Ten times the ids need about ten times the look-ups, whatever the shape and order."""
 
-    def asked(size: int) -> int:
-        causes = {at: at - 1 if at else None for at in range(size)}
+    def lookups(size: int) -> int:
+        causes = {number: number - 1 if number else None for number in range(size)}
         if shape == "ring":
             causes[0] = size - 1
         if shape == "star":
-            causes = {at: 0 if at else None for at in range(size)}
+            causes = {number: 0 if number else None for number in range(size)}
         counted = Counted(list(causes.items())[::direction])
         assert len(list(cause_graph.closing_edges(counted))) == (shape == "ring")
-        return counted.asked
+        return counted.lookups
 
-    assert asked(20_000) <= 11 * asked(2_000)
+    assert lookups(20_000) <= 11 * lookups(2_000)
 
 
 def test_a_chain_of_100_000_is_walked_without_recursion():
-    """The longest chains do not meet the recursion limit."""
-    causes = {str(at): str(at - 1) if at else None for at in range(100_000)}
+    """A long chain does not reach the recursion limit."""
+    causes = {str(number): str(number - 1) if number else None for number in range(100_000)}
     assert len(cause_graph.chain(causes, "99999")) == 100_000
     assert cause_graph.root_cause(causes, "99999", causes) == "0"
 
@@ -124,10 +124,10 @@ def test_a_chain_of_100_000_is_walked_without_recursion():
         "end of the own chain",
         "earliest without a cause",
         "own failure unknown",
-        "only a ring",
+        "only a cycle",
         "nothing",
     ],
 )
 def test_the_root_cause(causes, failure_id, order, expected):
-    """The root cause is the end of the own failure's chain, else the earliest event without a cause."""
+    """The root cause ends the own failure's chain, else it is the first event without a cause."""
     assert cause_graph.root_cause(causes, failure_id, order) == expected

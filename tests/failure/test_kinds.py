@@ -1,4 +1,4 @@
-"""Failure kinds: the registered names, the two patterns, and the kinds of foreign exceptions."""
+"""Failure kinds: the registered names, the name patterns, and the kinds of foreign exceptions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REGISTERED = [
 
 
 def named(name: str, base: type[BaseException] = Exception) -> BaseException:
-    """An error of a class of that name: the HTTP clients are no dependencies, and the table goes by class name."""
+    """Return an error whose class has that name, as HTTP clients are not installed here."""
     return type(name, (base,), {})("x")
 
 
@@ -56,24 +56,25 @@ def test_the_24_names_of_gym_are_registered():
 
 @pytest.mark.parametrize("kind", ["a", "agent_timeout", "a1_2", "a_", "srv:kind", "a1:b_2"])
 def test_a_shared_name_or_an_extension_fits(kind):
-    """A kind is a shared name or `server:kind`, lower-case letters, digits and underscores after a letter."""
+    """A kind is `name` or `server:kind`, each a lower-case letter, then letters, digits and `_`."""
     assert kinds.fits_pattern(kind)
 
 
 @pytest.mark.parametrize(
     "kind",
     [
-        "", "A", "1a", "_a", "a-b", "a b", "é", "aé", "a٣", "a:", ":a", "a:b:c", "a:B", "a:1", "a::b",
-        "agent_timeout\n", "srv:kind\n", "\nagent_timeout", "agent_timeout\nb", " agent_timeout", kinds.OTHER,
+        "", "A", "1a", "_a", "a-b", "a b", "é", "aé", "a٣", "a:", ":a", "a:b:c", "a:B", "a:1",
+        "a::b", "agent_timeout\n", "srv:kind\n", "\nagent_timeout", "agent_timeout\nb",
+        " agent_timeout", kinds.OTHER,
     ],
 )  # fmt: skip
 def test_patterns_hold_for_the_whole_string(kind):
-    """Both patterns are of the whole string: no trailing newline, no second colon, ASCII letters and digits only."""
+    """The patterns hold for the whole string and for ASCII only: no newline, no second colon."""
     assert not kinds.fits_pattern(kind)
 
 
 def test_an_odd_kind_is_flagged_once(caplog):
-    """A kind of neither pattern gives one log line however often it comes, a fitting one gives none."""
+    """A kind that fits no pattern is logged once, however often it comes; one that fits, never."""
     with caplog.at_level(logging.WARNING, logger="failgraph"):
         for _ in range(3):
             kinds.flag_unknown("Odd Kind")
@@ -83,8 +84,8 @@ def test_an_odd_kind_is_flagged_once(caplog):
     assert stats()["unknown_kind"] == 3
 
 
-def test_an_odd_kind_is_said_in_plain_ascii(caplog):
-    """The log line holds no control character of the kind's and does not grow with it."""
+def test_an_odd_kind_is_logged_in_plain_ascii(caplog):
+    """The log line holds no control character of the kind and is short for a long one."""
     with caplog.at_level(logging.WARNING, logger="failgraph"):
         kinds.flag_unknown("\x1b[31mred\n\u202e" + "x" * 10_000)
     (record,) = caplog.records
@@ -128,10 +129,10 @@ def test_an_odd_kind_is_said_in_plain_ascii(caplog):
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else str(value),
 )
 def test_the_kind_of_a_foreign_exception(error, kind):
-    """Time-outs, refusals, drops, exhausted resources and cancellation have a kind by type; anything else has none."""
+    """Time-outs, refusals, drops, lack of resources and cancellation have a kind by their type."""
     assert kinds.kind_of(error) == kind
 
 
 def test_every_kind_that_the_table_gives_is_registered():
-    """The table gives registered kinds only."""
+    """The table holds registered kinds only."""
     assert set(kinds._BY_CLASS.values()) <= kinds.REGISTERED

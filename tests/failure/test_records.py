@@ -1,4 +1,4 @@
-"""The record classes against the schema page: fields, limits, validators, and the form on the wire."""
+"""The records against the schema of NeMo Gym: fields, limits, validators, form on the wire."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from failgraph import (
     validate_failure_event_map,
 )
 
+# No deadline: these properties must hold on a slow machine too.
 law = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A law holds on a slow machine too."""
 
 EVENT = {"event_id": "e", "failure_kind": "agent_timeout", "boundary": "agent"}
 SANDBOX_EVENT = {**EVENT, "boundary": "sandbox"}
 SDK = {"exception_type": "ReadError", "message": "gone"}
 EPISODE = {"failure_reason": "it broke", "terminal": True}
 
-# Straight from the schema page: model, the fields it needs, field, the longest text.
+# From the schema of NeMo Gym: model, the fields that it needs, a text, its limit in characters.
 TEXTS = [
     (FailureEvent, EVENT, "failure_reason", 2000),
     (FailureEvent, EVENT, "exception_type", 256),
@@ -91,7 +91,7 @@ def report(*events: FailureEvent, **fields: Any) -> FailureReport:
 
 
 def texts(limit: int, smallest: int = 0) -> st.SearchStrategy[str]:
-    """Short texts, and some at the limit in characters of four bytes."""
+    """Return short texts, and texts at the limit that have four bytes per character."""
     return st.text(min_size=smallest, max_size=12) | st.just("\U0001f4a5" * limit)
 
 
@@ -119,7 +119,7 @@ DETAILS = {
 
 @st.composite
 def events(draw: st.DrawFn, event_id: str = "e", cause_id: str | None = None) -> FailureEvent:
-    """Any valid event of that id and cause."""
+    """Return any valid event with that id and cause."""
     boundary = draw(st.sampled_from(FailureBoundary))
     return FailureEvent(
         event_id=event_id,
@@ -149,7 +149,7 @@ def events(draw: st.DrawFn, event_id: str = "e", cause_id: str | None = None) ->
 
 @st.composite
 def reports(draw: st.DrawFn) -> FailureReport:
-    """Any valid report over a small set of ids, so that two of them often share some."""
+    """Return any valid report over a few ids, so that two reports often share some."""
     ids = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     made = [
         draw(events(id_, draw(st.none() | st.sampled_from(ids[:at])) if at else None))
@@ -168,12 +168,12 @@ def holds_null(value: object) -> bool:
     return value is None
 
 
-# -- the schema ------------------------------------------------------------------------------------------------------
+# --- the schema
 
 
 @pytest.mark.parametrize("model", FIELDS, ids=lambda model: model.__name__)
 def test_fields_and_defaults_are_those_of_the_schema(model):
-    """A record has the fields of the schema page and no others, with the same ones required and the same defaults."""
+    """A record has the fields of the schema and no others, with the same defaults."""
     expected = FIELDS[model]
     assert set(model.model_fields) == set(expected)
     assert {name for name, field in model.model_fields.items() if field.is_required()} == {
@@ -187,7 +187,7 @@ def test_fields_and_defaults_are_those_of_the_schema(model):
 
 @pytest.mark.parametrize(("model", "needed", "field", "limit"), TEXTS)
 def test_a_text_may_be_as_long_as_its_limit_and_no_longer(model, needed, field, limit):
-    """Limits count characters, whatever their bytes: the limit itself passes, one more does not."""
+    """Limits count characters, not bytes; a text at the limit passes, one more is refused."""
     for letter in ("x", "\U0001f4a5"):
         made = model(**{**needed, field: letter * limit})
         assert getattr(made, field) == letter * limit
@@ -213,7 +213,7 @@ def test_a_failure_id_has_at_most_128_characters():
 
 
 def test_an_event_id_has_no_limit():
-    """The schema sets no limit on `event_id`."""
+    """The schema does not limit `event_id`."""
     assert event("i" * 5000).event_id == "i" * 5000
 
 
@@ -225,7 +225,7 @@ def test_a_foreign_error_names_its_type():
 
 @pytest.mark.parametrize("code", [0, -9, 137, 2**70])
 def test_an_exit_code_is_any_integer(code):
-    """An exit code has no limits."""
+    """The schema does not limit an exit code."""
     assert SandboxFailureDetails(exit_code=code).exit_code == code
 
 
@@ -238,7 +238,7 @@ def test_an_unknown_field_is_refused(model):
 
 @pytest.mark.parametrize("model", FROZEN, ids=lambda model: model.__name__)
 def test_a_frozen_record_cannot_be_changed(model):
-    """Events, both kinds of details and foreign errors are frozen: no field can be set, and they hash."""
+    """Events, details and foreign errors are frozen: no field can be set, and they hash."""
     made = model(**SMALLEST[model])
     for name in model.model_fields:
         with pytest.raises(ValidationError, match="frozen"):
@@ -257,7 +257,7 @@ def test_a_report_and_an_episode_failure_are_not_frozen():
 
 
 def test_there_are_seven_boundaries():
-    """A boundary is one of the seven places of the schema, a plain enum by name and value."""
+    """A boundary is one of the seven of the schema, a plain enum by name and value."""
     assert {boundary.name: boundary.value for boundary in FailureBoundary} == {
         "AGENT": "agent",
         "COLLECTION": "collection",
@@ -288,19 +288,19 @@ def test_there_are_five_stages():
     "kind", ["agent_timeout", "my_server:odd", "Anything At All", "a" * 5000, "trailing\n"]
 )
 def test_any_kind_that_is_not_empty_is_kept(kind):
-    """Any non-empty kind is kept as it is, on an event and on an episode failure; an empty one is refused."""
+    """Any kind that is not empty is kept as it is, on an event and on an episode failure."""
     assert event(kind=kind).failure_kind == kind
     assert EpisodeFailure(**EPISODE, failure_kind=kind).failure_kind == kind
 
 
 @pytest.mark.parametrize(("model", "needed"), [(FailureEvent, EVENT), (EpisodeFailure, EPISODE)])
 def test_an_empty_kind_is_refused(model, needed):
-    """A kind is never empty."""
+    """An empty kind is refused."""
     with pytest.raises(ValidationError, match="failure_kind"):
         model(**{**needed, "failure_kind": ""})
 
 
-# -- details ---------------------------------------------------------------------------------------------------------
+# --- details
 
 
 def test_details_are_a_union_of_two_models():
@@ -328,7 +328,7 @@ def test_details_are_a_union_of_two_models():
     ],
 )
 def test_the_boundary_selects_the_schema_of_the_details(boundary, given, expected):
-    """Details are read by the schema of the event's boundary, also when every field is absent."""
+    """The schema of the event's boundary reads its details, even if every field is absent."""
     made = event(boundary=boundary, details=given)
     assert type(made.details) is type(expected)
     assert made.details == expected
@@ -360,24 +360,24 @@ def test_details_of_another_schema_are_refused(boundary, given):
     "given", [{}, {"exit_code": 1}, SandboxFailureDetails(), ModelFailureDetails()]
 )
 def test_the_other_boundaries_take_no_details(boundary, given):
-    """Details on any boundary but sandbox and model are refused, empty ones too; None is no details."""
+    """Any boundary but sandbox and model refuses details, even empty ones, but takes None."""
     assert event(boundary=boundary, details=None).details is None
     with pytest.raises(ValidationError, match="details"):
         event(boundary=boundary, details=given)
 
 
-def test_a_bad_boundary_is_told_as_such_and_not_as_bad_details():
-    """With an unknown boundary the error names the boundary, since no schema of details was selected."""
+def test_a_bad_boundary_is_not_reported_as_bad_details():
+    """If the boundary is unknown the error names it, not the details that it would select."""
     with pytest.raises(ValidationError) as caught:
         event(boundary="judge", details={"surprise": 1})
     assert [error["loc"] for error in caught.value.errors()] == [("boundary",)]
 
 
-# -- the map ---------------------------------------------------------------------------------------------------------
+# --- the map
 
 
 def test_a_valid_map_is_returned():
-    """A map that keeps the rules comes back itself."""
+    """A valid map is returned itself."""
     made = {"a": event("a"), "b": event("b", cause_id="a"), "c": event("c", cause_id="a")}
     assert validate_failure_event_map(made) is made
 
@@ -405,7 +405,7 @@ def test_a_valid_map_is_returned():
     ],
 )
 def test_a_map_that_breaks_a_rule_is_refused(made):
-    """A key is the id of its event, every cause is in the map, and causes form no cycle; in a report likewise."""
+    """Keys are event ids, causes are in the map and form no cycle; a report asks the same."""
     with pytest.raises(ValueError):
         validate_failure_event_map(made)
     with pytest.raises(ValidationError, match="events"):
@@ -414,7 +414,7 @@ def test_a_map_that_breaks_a_rule_is_refused(made):
 
 @pytest.mark.parametrize("direction", [1, -1], ids=["causes first", "effects first"])
 def test_a_chain_of_100_000_validates(direction):
-    """The rules of the map are checked without recursion, however long the chain and whichever end comes first."""
+    """A long chain is checked without recursion, whichever end comes first."""
     ids = [str(at) for at in range(100_000)]
     made = {id_: event(id_, cause_id=cause) for id_, cause in zip(ids, [None, *ids], strict=False)}
     made = dict(list(made.items())[::direction])
@@ -426,18 +426,18 @@ def test_a_chain_of_100_000_validates(direction):
 
 
 def test_a_failure_id_names_an_event_of_the_report():
-    """`failure_id`, when set, names an event of the report."""
+    """`failure_id` is None or the id of an event in the report."""
     assert report(event("a"), failure_id="a").failure_id == "a"
     for made in ((), (event("b"),)):
         with pytest.raises(ValidationError, match="failure_id"):
             report(*made, failure_id="a")
 
 
-# -- the wire --------------------------------------------------------------------------------------------------------
+# --- the wire
 
 
 def test_the_form_on_the_wire():
-    """On the wire absent stays absent, an event in a report does not repeat its id, and a boundary is its text."""
+    """Absent fields stay absent, an event does not repeat its id, and a boundary is its text."""
     made = report(
         event("a", boundary="sandbox", details={"exit_code": 0}),
         event("b", cause_id="a", http_status=500, foreign_error=SDK),
@@ -463,7 +463,7 @@ def test_the_form_on_the_wire():
 @law
 @given(events())
 def test_an_event_alone_keeps_its_id_and_holds_no_null(made):
-    """Alone an event keeps its id, neither dump mode holds a null, and all three forms read back the same."""
+    """An event alone keeps its id, holds no null in any dump, and reads back equal."""
     for dumped in (
         made.model_dump(),
         made.model_dump(mode="json"),
@@ -478,7 +478,7 @@ def test_an_event_alone_keeps_its_id_and_holds_no_null(made):
 @law
 @given(reports())
 def test_a_report_reads_back_as_it_was_without_ids_or_nulls(made):
-    """In a report no event repeats its id, neither dump mode holds a null, and all three forms read back the same."""
+    """A report repeats no event id, holds no null in any dump, and reads back equal."""
     for dumped in (
         made.model_dump(),
         made.model_dump(mode="json"),
@@ -492,7 +492,7 @@ def test_a_report_reads_back_as_it_was_without_ids_or_nulls(made):
 
 
 def test_a_report_inside_another_model_has_the_same_form():
-    """The form on the wire holds wherever a report is nested, as in an episode's reply."""
+    """The form on the wire is the same for a report nested in another model."""
 
     class Reply(BaseModel):
         failure_report: FailureReport
@@ -505,7 +505,7 @@ def test_a_report_inside_another_model_has_the_same_form():
 
 @pytest.mark.parametrize("form", ["with the id", "without the id", "as an object", "with nulls"])
 def test_a_reader_takes_every_form_of_an_event(form):
-    """A report takes an event with its id, without it, as an object, and with nulls for what is absent."""
+    """A report takes an event with or without its id, as an object, and with nulls."""
     made = event("a", http_status=500)
     forms = {
         "with the id": made.model_dump(mode="json"),
@@ -529,20 +529,20 @@ def test_an_id_that_contradicts_its_key_is_refused():
 
 
 def test_reading_a_report_changes_nothing_that_was_given():
-    """To read a report leaves the given mapping as it was."""
+    """Reading a report does not change the given mapping."""
     given_ = {"events": {"a": {"failure_kind": "shutdown", "boundary": "agent"}}}
     before = json.dumps(given_)
     FailureReport.model_validate(given_)
     assert json.dumps(given_) == before
 
 
-# -- merged ----------------------------------------------------------------------------------------------------------
+# --- merged
 
 
 @law
 @given(reports(), reports())
 def test_merged_keeps_first_copies_and_ors_omitted(ours, theirs):
-    """`merged` holds the events of both, the first copy of an id, our `failure_id`; `omitted` if either says so."""
+    """`merged` has the events of both, the first copy of an id, and `omitted` if either has."""
     before = ours.model_copy(deep=True), theirs.model_copy(deep=True)
     both = ours.merged(theirs)
     assert set(both.events) == set(ours.events) | set(theirs.events)
@@ -557,17 +557,17 @@ def test_merged_keeps_first_copies_and_ors_omitted(ours, theirs):
 @law
 @given(reports())
 def test_merged_with_itself_or_nothing_is_the_same(made):
-    """A report merged with itself, or with an empty one, is that report."""
+    """A report merged with itself or with an empty one is equal to it."""
     assert made.merged(made) == made
     assert made.merged(FailureReport()) == made
 
 
-# -- the older envelope ----------------------------------------------------------------------------------------------
+# --- the older envelope
 
 
 @pytest.mark.parametrize("mode", ["python", "json"])
 def test_an_episode_failure_leaves_out_an_absent_kind_and_stage(mode):
-    """An episode failure is written without kind and stage where it has none, and with them where it has."""
+    """An episode failure is written with kind and stage only if it has them."""
     assert EpisodeFailure(**EPISODE).model_dump(mode=mode) == EPISODE
     full = {**EPISODE, "failure_kind": "agent_timeout", "stage": "seed"}
     assert EpisodeFailure(**full).model_dump(mode=mode) == full
@@ -578,7 +578,7 @@ def test_an_episode_failure_leaves_out_an_absent_kind_and_stage(mode):
 
 @pytest.mark.parametrize("mode", ["python", "json"])
 def test_a_subclass_of_episode_failure_keeps_its_own_fields(mode):
-    """Only kind and stage are left out: what a subclass adds stays, nulls too, as saved records have it."""
+    """A null is left out for kind and stage only; saved records keep those of a subclass."""
 
     class WithNote(EpisodeFailure):
         note: str | None = None
@@ -588,13 +588,13 @@ def test_a_subclass_of_episode_failure_keeps_its_own_fields(mode):
 
 
 @pytest.mark.parametrize("missing", ["failure_reason", "terminal"])
-def test_an_episode_failure_says_why_and_whether_it_is_final(missing):
+def test_an_episode_failure_needs_a_reason_and_terminal(missing):
     """`failure_reason` and `terminal` have no default."""
     with pytest.raises(ValidationError, match=missing):
         EpisodeFailure(**{name: value for name, value in EPISODE.items() if name != missing})
 
 
-# -- Gym's own classes (stand-ins: no published Gym has them) --------------------------------------------------------
+# --- Gym's own classes (stand-ins: no published Gym has them)
 
 
 class GymBoundary(Enum):
@@ -638,17 +638,17 @@ OURS = FailureEvent(
 
 
 def test_the_map_takes_events_of_gyms_own_class_stand_in():
-    """A record of Gym's own class is accepted wherever ours is: in the map that is validated."""
+    """A map may hold records of Gym's own class."""
     made = {"g": gym_event()}
     assert validate_failure_event_map(made) is made
 
 
 def test_a_report_takes_events_of_gyms_own_class_stand_in():
-    """A record of Gym's own class is accepted wherever ours is: in a report, where it becomes ours."""
+    """A record of Gym's own class in a report becomes ours."""
     assert FailureReport(events={"g": gym_event()}).events == {"g": OURS}
 
 
 def test_merged_takes_a_report_of_gyms_own_class_stand_in():
-    """A record of Gym's own class is accepted wherever ours is: as the report that is merged in."""
+    """A report of Gym's own class can be merged in."""
     theirs = gym_classes()[1](events={"g": gym_event().model_dump()}, omitted=True)
     assert report(event("a")).merged(theirs) == report(event("a"), OURS, omitted=True)

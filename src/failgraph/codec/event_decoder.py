@@ -1,6 +1,6 @@
-"""Decode one failure event from its attributes. Read what a damaged one still holds, name the rest.
+"""Decode one failure event from its attributes: read what a damaged one still holds, name the rest.
 
-Every text is escaped where it is no valid UTF-8.
+Text that is not valid UTF-8 is escaped.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _losses(
     salvage_losses: Losses,
     arrived_bytes: int,
 ) -> Iterator[Loss]:
-    """Yield all losses of an event: those of its fields, and those that only its attributes show."""
+    """Yield the losses of the fields, then those that only the attributes show."""
     field_losses = (*salvage_losses, *_unread(event_id, attributes, event))
     yield from field_losses
     attribute_missing = any(loss.kind == "attribute_missing" for loss in field_losses)

@@ -93,7 +93,7 @@ def _search_names(key: str, names: Collection[str], length: int | None) -> Attri
 def _first_that_fit(
     groups: list[Attributes], limit: int | None, present: Collection[str]
 ) -> Attributes:
-    """Merge the groups in order of importance, without each that needs more places than are free."""
+    """Merge groups, most important first, skipping each that needs more places than are free."""
     merged: Attributes = {}
     free = limit
     for group in groups:

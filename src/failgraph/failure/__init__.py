@@ -1,1 +1,1 @@
-"""Failure records, and what they are made of: pure data, no I/O."""
+"""Failure records and what they are made of. Pure data, no I/O."""

@@ -1,7 +1,7 @@
-"""Failure kinds: the registered names, the two patterns, and the kind of a foreign exception.
+"""Failure kinds: the registered names, the name patterns, and the kinds of foreign exceptions.
 
-A kind says what went wrong and nothing else. Any non-empty kind is kept; one that fits neither pattern is flagged.
-The names are those of `nemo_gym.failure_kinds`.
+A kind says what went wrong and nothing else. Any kind that is not empty is kept; one that fits no
+name pattern is flagged. The registered names are those of `nemo_gym.failure_kinds`.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ REGISTERED: frozenset[str] = frozenset(
         "protocol_violation",
     }
 )
-"""The 24 names that Gym registers."""
 
+# OpenTelemetry's fallback value of `error.type`, for a kind that is no low-cardinality name.
 OTHER = "_OTHER"
-"""OpenTelemetry's fallback value of `error.type`, for a kind that is no low-cardinality name."""
 
+# An exception that escapes under `FAILGRAPH_CAPTURE=all` and whose type has no kind below.
 UNHANDLED = "unhandled_exception"
-"""The kind of an exception that escapes under `FAILGRAPH_CAPTURE=all` and whose type stands for none."""
 
 _PATTERN = re.compile(r"[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?")
 
+# By class name, anywhere in the method resolution order, so that no HTTP client must be imported.
 _BY_CLASS: Mapping[str, str] = MappingProxyType(
     {
         "TimeoutError": "transport_timeout",
@@ -74,7 +74,6 @@ _BY_CLASS: Mapping[str, str] = MappingProxyType(
         "CancelledError": "cancelled",
     }
 )
-"""Class name, anywhere in the method resolution order, to kind; by name, so that no HTTP client is imported for it."""
 
 _LOCAL_ERRNO = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EADDRNOTAVAIL, errno.ENOBUFS}
@@ -82,26 +81,28 @@ _LOCAL_ERRNO = frozenset(
 
 
 def fits_pattern(kind: str) -> bool:
-    """Whether the whole of `kind` is a shared name (`domain_condition`) or an extension (`server:kind`)."""
+    """Return True if all of `kind` is a shared name (`domain_condition`) or `server:kind`."""
     return kind in REGISTERED or _PATTERN.fullmatch(kind) is not None
 
 
 def flag_unknown(kind: str) -> None:
-    """Count a kind that fits neither pattern, and say so once a kind."""
+    """Count a kind that fits no name pattern, and log each such kind once."""
     if not fits_pattern(kind):
         count("unknown_kind")
-        shown = ascii(kind[:80])
+        name = ascii(kind[:80])
         warn_once(
-            f"kind:{shown}",
-            "failgraph: failure kind %s fits neither name pattern; it is kept as it is",
-            shown,
+            f"kind:{name}",
+            "failgraph: failure kind %s is kept, but fits no name pattern; "
+            "use a name such as agent_timeout or my_server:out_of_disk",
+            name,
         )
 
 
 def kind_of(error: BaseException) -> str | None:
-    """The kind that the type of a foreign exception stands for, or None where the table has none."""
+    """Return the kind of a foreign exception by its type, or None if its type has no kind."""
     if isinstance(error, OSError) and error.errno in _LOCAL_ERRNO:
         return "transport_local_resource"
-    return next(
-        (_BY_CLASS[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _BY_CLASS), None
-    )
+    for cls in type(error).__mro__:
+        if cls.__name__ in _BY_CLASS:
+            return _BY_CLASS[cls.__name__]
+    return None

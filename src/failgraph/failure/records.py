@@ -65,9 +65,24 @@ def _with_id(key: object, event: object) -> object:
 
 
 class FailureEvent(BaseModel):
-    """One observed failure: who observed it, what failed, and which failure (`cause_id`, in the same map) caused it.
+    """One observed failure: who observed it, what failed, and which failure caused it.
 
-    Readers count each failure once, by `event_id`.
+    Readers count each failure once, by `event_id`. Texts have limits in characters.
+
+    Attributes:
+        event_id: The identity of the failure.
+        failure_kind: What went wrong, a name that is not empty.
+        boundary: Who observed it.
+        failure_reason: Free text, at most 2,000.
+        exception_type: Class name of the exception, at most 256.
+        http_status: 100 to 599.
+        stage: The stage of the rollout.
+        operation: Name of the operation that failed, at most 256.
+        operation_id: At most 128.
+        attempt_id: At most 128.
+        cause_id: The `event_id` of another failure in the same map, at most 128.
+        foreign_error: The third-party error behind it, which is not a failure of its own.
+        details: By the schema that `boundary` selects; other boundaries refuse details.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -100,11 +115,13 @@ class FailureEvent(BaseModel):
         schema = DETAILS_OF.get(boundary)
         if schema is None:
             raise ValueError(
-                f"boundary {boundary.value!r} takes no details; only 'sandbox' and 'model' do"
+                f"boundary {boundary.value!r} has no details; leave them out, "
+                "only 'sandbox' and 'model' have some"
             )
         if isinstance(value, BaseModel) and not isinstance(value, schema):
             raise ValueError(
-                f"boundary {boundary.value!r} takes {schema.__name__}, not {type(value).__name__}"
+                f"details of boundary {boundary.value!r} must be {schema.__name__}, "
+                f"not {type(value).__name__}"
             )
         return schema.model_validate(value)
 
@@ -114,9 +131,12 @@ class FailureEvent(BaseModel):
 
 
 class FailureReport(BaseModel):
-    """The failures that one reply forwards: its own (`failure_id`, absent on success) and all observed on the way.
+    """The failures that one reply forwards: its own, and all that were observed on the way.
 
-    `omitted` says that events are missing, since a report on the way here was too large to send.
+    Attributes:
+        events: By `event_id`. Every `cause_id` is in this map, and causes form no cycle.
+        failure_id: The own failure, at most 128 characters, or None on success.
+        omitted: True if events are missing, because a report on the way was too large to send.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -141,7 +161,7 @@ class FailureReport(BaseModel):
     @model_validator(mode="after")
     def _failure_id_is_an_event(self) -> Self:
         if self.failure_id is not None and self.failure_id not in self.events:
-            raise ValueError(f"failure_id {self.failure_id!r} names no event of this report")
+            raise ValueError(f"failure_id {self.failure_id!r} is not among the report's events")
         return self
 
     @model_serializer(mode="wrap")
@@ -152,22 +172,28 @@ class FailureReport(BaseModel):
         return fields
 
     def merged(self, other: FailureReport) -> FailureReport:
-        """This report with `other`'s events added; `failure_id` stays this one's, `omitted` holds if either says so.
+        """Return this report with the events of `other` added.
 
-        An id names one immutable record, so the first copy of an id is kept.
+        `failure_id` stays that of this report; `omitted` is true if either one's is. An id names
+        one immutable record, so the first copy of an id is kept.
         """
+        added = {key: event for key, event in other.events.items() if key not in self.events}
         return FailureReport(
-            events={
-                **self.events,
-                **{key: event for key, event in other.events.items() if key not in self.events},
-            },
+            events={**self.events, **added},
             failure_id=self.failure_id,
             omitted=self.omitted or other.omitted,
         )
 
 
 class EpisodeFailure(BaseModel):
-    """The older envelope of one failed episode attempt; `terminal` alone says that it must not be tried again."""
+    """The older envelope of one failed episode attempt.
+
+    Attributes:
+        failure_reason: At most 2,000 characters.
+        terminal: True if the attempt must not be repeated. Nothing else decides that.
+        failure_kind: None if the collector lost the reply and does not know it.
+        stage: None for the same reason.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -184,7 +210,7 @@ class EpisodeFailure(BaseModel):
     @model_serializer(mode="wrap")
     def _serialize_failure(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = handler(self)
-        # Only these two: a subclass keeps its own fields as they are.
+        # Not `without_nulls`: a subclass keeps the nulls of its own fields.
         return {
             name: value
             for name, value in fields.items()
@@ -193,21 +219,26 @@ class EpisodeFailure(BaseModel):
 
 
 def validate_failure_event_map(events: Mapping[str, FailureEvent]) -> Mapping[str, FailureEvent]:
-    """Check that `events` is keyed by event id and that every `cause_id` resolves in it without a cycle; return it.
+    """Check a map of failures and return it. Linear in the number of events, without recursion.
 
-    Linear in the number of events, without recursion. Raises ValueError naming the first event at fault.
+    Args:
+        events: Each event by its `event_id`.
+
+    Raises:
+        ValueError: A key is not the event's id, a cause is not in the map, or causes form a cycle.
+            The message names the first such event.
     """
     for key, event in events.items():
         if key != event.event_id:
             raise ValueError(
-                f"key {key!r} holds the event {event.event_id!r}; an event is keyed by its event_id"
+                f"key {key!r} must be the event_id of its event, which is {event.event_id!r}"
             )
         if event.cause_id is not None and event.cause_id not in events:
             raise ValueError(
-                f"event {key!r} names the cause {event.cause_id!r}, which is not in this map"
+                f"cause_id {event.cause_id!r} of event {key!r} is not in the map; add that event"
             )
     for key in cause_graph.closing_edges({key: event.cause_id for key, event in events.items()}):
-        raise ValueError(f"the cause {events[key].cause_id!r} of event {key!r} closes a cycle")
+        raise ValueError(f"cause_id {events[key].cause_id!r} of event {key!r} closes a cycle")
     return events
 
 
