@@ -20,7 +20,7 @@ from failgraph.codec.attributes import (
 from failgraph.failure.boundary import FailureBoundary, parse_boundary
 from failgraph.failure.kinds import fits_pattern
 from failgraph.failure.records import FailureEvent
-from failgraph.failure.salvage import salvage
+from failgraph.failure.salvage import UNREADABLE, salvage
 from failgraph.losses import Loss, Losses, LossKind
 from failgraph.text import shared
 
@@ -51,9 +51,6 @@ _KNOWN_KEYS = _TEXT_KEYS | {
     semconv.LATE,
 }
 _FIELD_SETS: dict[frozenset[str], set[str]] = {}
-_UNREADABLE = (
-    object()
-)  # a value of a type that is never written; salvage leaves it out, with a loss
 
 
 class DecodedEvent(NamedTuple):
@@ -151,12 +148,12 @@ def _read_shared(attributes: Mapping[str, object], key: str) -> str | None:
 
 
 def _read_number(attributes: Mapping[str, object], key: str) -> object:
-    """Return the integer under `key`, None if it is absent, `_UNREADABLE` if it is no integer."""
+    """Return the integer under `key`, None if it is absent, `UNREADABLE` if it is no integer."""
     if key not in attributes:
         return None
     text = read_text(attributes, key)
     number = read_int(attributes[key] if text is None else text)
-    return _UNREADABLE if number is None else number
+    return UNREADABLE if number is None else number
 
 
 def _details(attributes: Mapping[str, object], prefix: str) -> dict[str, object]:
@@ -173,7 +170,7 @@ def _detail(attributes: Mapping[str, object], key: str, field: str) -> object:
     text = read_text(attributes, key)
     if text is not None:
         return text
-    return attributes[key] if isinstance(attributes[key], bool) else _UNREADABLE
+    return attributes[key] if isinstance(attributes[key], bool) else UNREADABLE
 
 
 def _losses(

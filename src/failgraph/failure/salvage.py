@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,6 +21,8 @@ from failgraph.text import ID_LENGTH, bounded_id, cut, escape_surrogates, safe_s
 
 # Shortens a text that is no id to a limit in characters.
 Shorten = Callable[[str, int], str]
+
+UNREADABLE: Final = object()  # given for a field whose value cannot be read; it is left out
 
 _STAGES = frozenset(get_args(FailureStage))
 
@@ -136,6 +138,8 @@ def _left_out(name: str) -> _Repaired:
 
 
 def _repair_text(name: str, value: object, limit: int, shorten: Shorten) -> _Repaired:
+    if value is UNREADABLE:
+        return _left_out(name)
     damage: list[_Damage] = []
     if not isinstance(value, str):
         damage.append(_Damage("unknown_field", name))
