@@ -14,10 +14,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import failgraph
-from failgraph import diagnostics, redaction, settings
+from failgraph import diagnostics, settings
 from failgraph.context import current_hop
 from failgraph.readers import Reading, read
 from failgraph.recording import recorder as recorder_module
+from failgraph.redaction.own_rules import load_function
 from real_programs import HOW_TO_GET, find
 
 
@@ -51,7 +52,7 @@ def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
             monkeypatch.delenv(name)
     diagnostics.reset_after_fork()
     settings.current.cache_clear()
-    redaction._function.cache_clear()
+    load_function.cache_clear()
     monkeypatch.setattr(recorder_module, "_recorder", recorder_module.Recorder())
     token = current_hop.set(None)
     digits = sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else None

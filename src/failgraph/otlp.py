@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from failgraph.errors import ConfigError
-from failgraph.redaction import survives
-from failgraph.redaction.display import display, sanitize
+from failgraph.redaction import survives_redaction
+from failgraph.redaction.display import display
 from failgraph.redaction.header_values import remove_header_values
-from failgraph.redaction.rule import mark
+from failgraph.redaction.markers import marker
 from failgraph.settings.values import must_be, one_of, parse_headers
+from failgraph.text import sanitize
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -53,7 +54,7 @@ class OtlpEndpoint(NamedTuple):
     def address(self) -> str:
         """Host and port, safe to show; the rest of the URL may hold credentials."""
         if self.is_hidden:
-            return f"{mark('host')}:{self.port}"
+            return f"{marker('host')}:{self.port}"
         host = sanitize(self.host)
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
@@ -83,7 +84,9 @@ def endpoint_from_env(environ: Mapping[str, str]) -> OtlpEndpoint:
     elif not port:
         # gRPC defaults to port 443, whatever the scheme.
         port = 443 if url.scheme == "https" or protocol == GRPC else 80
-    return OtlpEndpoint(protocol, host, port, named_by, is_hidden=not survives(host, value or host))
+    return OtlpEndpoint(
+        protocol, host, port, named_by, is_hidden=not survives_redaction(host, value or host)
+    )
 
 
 def protocol_from_env(environ: Mapping[str, str]) -> str | None:

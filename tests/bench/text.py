@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from bench.measure import Row, Scale, pairs, ratios
-from failgraph import redaction
+from failgraph.redaction import redact
+from failgraph.redaction.rules import RULES
 
 _PARAGRAPH = """Traceback (most recent call last):
   File "/app/agents/simple_agent.py", line 212, in run
@@ -23,13 +24,13 @@ _TIMES = 20
 
 def rows(scale: Scale) -> Iterator[Row]:
     """Each row when it is measured."""
-    needles = sorted({needle for rule in redaction._RULES for needle in rule.needles})
+    needles = sorted({needle for rule in RULES for needle in rule.needles})
     alternation = re.compile("|".join(map(re.escape, needles)), re.IGNORECASE)
-    assert redaction.redact(_TEXT) == _TEXT
+    assert redact(_TEXT) == _TEXT
 
     def ours(text: str) -> None:
         for _ in range(_TIMES):
-            redaction.redact(text)
+            redact(text)
 
     def prefixes() -> None:
         for _ in range(_TIMES):

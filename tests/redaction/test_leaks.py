@@ -14,6 +14,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
 import failgraph
 import otlp_file
+from builders import event
 from failgraph import FailureEvent, NgFailureEvent, hop, record
 from failgraph.backends.refusals import Place
 from failgraph.cli import main
@@ -156,7 +157,7 @@ def traces(path: Path) -> Path:
     with path.open("w") as file:
         for number, case in enumerate(SECRETS, 1):
             foreign = {"exception_type": "KeyError", "message": case.text[:2000]}
-            event = otlp_file.event(
+            failure = event(
                 "e",
                 failure_reason=case.text[:2000],
                 operation=case.text[:256],
@@ -165,7 +166,7 @@ def traces(path: Path) -> Path:
             span = otlp_file.span(
                 1,
                 None,
-                otlp_file.seen(event),
+                otlp_file.seen(failure),
                 name=case.text,
                 trace=f"{number:032x}",
                 kind=otlp_file.SERVER,

@@ -11,6 +11,7 @@ import pytest
 
 import failgraph
 import otlp_file
+from builders import event
 from failgraph import FailureEvent, NgFailureEvent, failure_report_for, record
 from failgraph.cli import main
 from failgraph.errors import ConfigError
@@ -160,7 +161,7 @@ def test_hop_reports_and_reports_of_traces_hold_what_the_spans_hold(tracer):
 def test_what_others_wrote_is_redacted_when_it_is_shown(form, tmp_path, capsys):
     """A trace of somebody who does not redact: neither picture nor JSON nor list shows it."""
     foreign = {"exception_type": "KeyError", "message": f"foreign {KEY}"}
-    record = otlp_file.event(
+    record = event(
         "one", failure_reason=f"reason {KEY}", foreign_error=foreign, operation=f"op {KEY}"
     )
     happened = otlp_file.seen(record)

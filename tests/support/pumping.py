@@ -14,20 +14,21 @@ import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-from failgraph.redaction import (
-    _RULES,
+from failgraph.redaction import redact
+from failgraph.redaction.rules import (
+    RULES,
     commands,
     cookies,
     credentials,
-    fields,
-    judge,
-    names,
-    redact,
-    shapes,
+    key_shapes,
+    named_values,
+    random_tokens,
+    secret_or_prose,
+    separated_names,
     urls,
     values,
 )
-from failgraph.redaction.pattern import Pattern
+from failgraph.redaction.rules.pattern import Pattern
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -42,10 +43,11 @@ _MODULES: tuple[ModuleType, ...] = (
     commands,
     cookies,
     credentials,
-    fields,
-    judge,
-    names,
-    shapes,
+    key_shapes,
+    named_values,
+    random_tokens,
+    secret_or_prose,
+    separated_names,
     urls,
     values,
 )
@@ -57,14 +59,14 @@ def patterns() -> dict[str, tuple[re.Pattern[str], list[Callable[[str], object]]
     """Every pattern that a text passes, by what the source calls it, and each way in which the source applies it."""
     found = {
         f"rule {number} ({min(rule.needles)})": (compiled, [_scan(compiled)])
-        for number, rule in enumerate(_RULES)
-        for compiled in [rule.pattern.compiled()]
+        for number, rule in enumerate(RULES)
+        for compiled in [rule.pattern.compiled]
     }
     for module in _MODULES:
         source = inspect.getsource(module)
         for name, pattern in vars(module).items():
             if isinstance(pattern, Pattern):
-                compiled = pattern.compiled()
+                compiled = pattern.compiled
                 uses = sorted(
                     set(
                         re.findall(

@@ -67,9 +67,9 @@ def _check_settings() -> None:
     from failgraph.settings import checked
 
     if checked(os.environ).redact_with is not None:
-        from failgraph.redaction import missing_function  # which brings the records along
+        from failgraph.redaction import redact_with_problem  # which brings the records along
 
-        problem = missing_function()
+        problem = redact_with_problem()
         if problem is not None:
             raise ConfigError([problem])
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from failgraph.doctor.check import CheckResult
 from failgraph.otlp import HEADERS
-from failgraph.redaction import missing_function, survives
+from failgraph.redaction import redact_with_problem, survives_redaction
 from failgraph.redaction.display import display
-from failgraph.redaction.rule import mark
+from failgraph.redaction.markers import marker
 from failgraph.settings import Settings, from_env
 from failgraph.settings.names import (
     CHOICES,
@@ -40,7 +40,7 @@ def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
     settings, problems = from_env(environ)
     if settings.redact_fault is not None:
         problems += (f"{settings.redact_fault}; every text is hidden until this is fixed",)
-    elif (missing := missing_function()) is not None:
+    elif (missing := redact_with_problem()) is not None:
         problems += (f"{missing}; every text is hidden until this is fixed",)
     yield from (CheckResult(PART, "problem", problem) for problem in problems)
     for name in NAMES:
@@ -71,7 +71,8 @@ def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> s
     if isinstance(value, tuple):
         whole = environ.get(name, "")
         value = ",".join(
-            each if "/" in each or survives(each, whole) else mark("secret") for each in value
+            each if "/" in each or survives_redaction(each, whole) else marker("secret")
+            for each in value
         )
     return display(value)
 

@@ -1,13 +1,11 @@
-"""Names that programs gave, made harmless for a terminal: they are data, never markup or control."""
+"""Text made safe to show to people: names from other programs are data, never markup or control."""
 
 from __future__ import annotations
 
-from failgraph.redaction import redact_and_truncate
+from failgraph.redaction.truncation import redact_and_truncate
 from failgraph.text import sanitize
-
-__all__ = ["display", "sanitize"]
 
 
 def display(text: str, limit: int = 200) -> str:
-    """A name that a program gave, without secrets, and sanitize."""
+    """Return a text without secrets, in one line of at most `limit` characters, unsafe characters escaped."""
     return sanitize(redact_and_truncate(text, limit), limit)

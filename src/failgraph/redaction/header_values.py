@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Iterator, Sequence
 
-from failgraph.redaction.rule import mark
+from failgraph.redaction.markers import marker
 
 _SHORTEST_SECRET = 4
 """Characters; a shorter header value is not secret, and may be part of any word."""
@@ -23,7 +23,7 @@ def remove_header_values(text: str, sent: Sequence[str]) -> str:
         sent: The values of the headers that were sent to it.
     """
     for secret in sorted(_secrets(sent), key=len, reverse=True):
-        text = text.replace(secret, mark("header"))
+        text = text.replace(secret, marker("header"))
     return text
 
 

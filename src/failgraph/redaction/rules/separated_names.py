@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 
-from failgraph.redaction import judge
-from failgraph.redaction.names import ANY, PASSWORDS
-from failgraph.redaction.pattern import Pattern
-from failgraph.redaction.rule import QUOTE, mark, rule, second
-from failgraph.redaction.values import are_words, is_placeholder, is_scrambled, is_strong, words
+from failgraph.redaction.markers import marker
+from failgraph.redaction.rules.named_values import ANY, PASSWORDS
+from failgraph.redaction.rules.pattern import Pattern
+from failgraph.redaction.rules.rule import QUOTE, replace_second_group, rule
+from failgraph.redaction.rules.secret_or_prose import is_item_secret
+from failgraph.redaction.rules.values import (
+    are_words,
+    is_placeholder,
+    is_scrambled,
+    is_strong,
+    words,
+)
 
 _WRAPPERS = words(
     "secretstr secretbytes secret field str bytes quote quote_plus password string value"
@@ -34,10 +41,10 @@ def _contained(match: re.Match[str]) -> str:
         skipped, first = first or item["key"] is not None, False
         value = item["value"]
         if skipped or not (
-            judge.item(value, is_password) or (call in _WRAPPERS and _is_wrapped(value))
+            is_item_secret(value, is_password) or (call in _WRAPPERS and _is_wrapped(value))
         ):
             return item[0]
-        return item["open"] + mark("secret") + item["close"]
+        return item["open"] + marker("secret") + item["close"]
 
     return match["head"] + _ITEM.sub(replace, match["items"])
 
@@ -48,10 +55,10 @@ def _is_wrapped(value: str) -> bool:
 
 def _beside(match: re.Match[str]) -> str:
     value = match["value"]
-    is_one = judge.item(value, match["password"] is not None) or (
+    is_one = is_item_secret(value, match["password"] is not None) or (
         match["variable"] is not None and len(value) >= 8 and not is_placeholder(value)
     )
-    return match["head"] + mark("secret") if is_one else match[0]
+    return match["head"] + marker("secret") if is_one else match[0]
 
 
 def _pair(match: re.Match[str]) -> str:
@@ -70,7 +77,7 @@ def _pair(match: re.Match[str]) -> str:
     ):
         return match[0]  # one more name
     is_one = is_strong(value) or match["password"] is not None or is_upper
-    return match["head"] + mark("secret") if is_one else match[0]
+    return match["head"] + marker("secret") if is_one else match[0]
 
 
 def _in_tag(value: str) -> bool:
@@ -84,14 +91,14 @@ def _in_sql(match: re.Match[str]) -> str:
     )
     is_one = is_sql and match[1].strip()[:1].isupper() and not match[1].strip()[1:2].islower()
     is_one = is_one or (is_sql and " " not in value) or is_scrambled(value)
-    return match[1] + mark("secret") if is_one and not is_placeholder(value) else match[0]
+    return match[1] + marker("secret") if is_one and not is_placeholder(value) else match[0]
 
 
 def _login(match: re.Match[str]) -> str:
     """Of a `.netrc`; a sentence about a login has no machine before it and words behind it."""
     before = match.string[max(0, match.start() - 160) : match.start()].lower()
     is_one = is_scrambled(match[2]) or "machine" in before or before.rstrip().endswith("default")
-    return match[1] + mark("secret") if is_one and not is_placeholder(match[2]) else match[0]
+    return match[1] + marker("secret") if is_one and not is_placeholder(match[2]) else match[0]
 
 
 RULES = (
@@ -105,13 +112,13 @@ RULES = (
     rule(
         "identified",
         r"(\bidentified\s{1,4}by\s{1,4})([^\s\"'\\;]+)",
-        second("secret", is_scrambled),
+        replace_second_group("secret", is_scrambled),
     ),
     rule(
         "</ &lt;/",
         rf"""((?:<|&lt;)[\w:.-]{{0,40}}?(?:{ANY}|(?<![a-z])pass)\d{{0,2}}(?:\s[^<>]{{0,80}})?(?:>|&gt;)(?:<!\[CDATA\[)?)
              ([^<>\s&\]][^<>&\]]{{0,4096}})(?=(?:\]\]>)?(?:</|&lt;/))""",
-        second("secret", _in_tag),
+        replace_second_group("secret", _in_tag),
     ),
     rule(
         "\", ', ;,",
@@ -127,11 +134,15 @@ RULES = (
              {QUOTE}?(?:parameter)?value{QUOTE}?\s?[:=]\s{{0,4}}{QUOTE}?)(?P<value>[^\s"'\\,;\}}]+)""",
         _beside,
     ),
-    rule("%3d %3a", rf"({ANY}%3[ad](?!%2[27]))((?:(?!%26)[^\s\"'&<>])+)", second("secret")),
+    rule(
+        "%3d %3a",
+        rf"({ANY}%3[ad](?!%2[27]))((?:(?!%26)[^\s\"'&<>])+)",
+        replace_second_group("secret"),
+    ),
     rule(
         "form-data",
         rf"""(form-data;[^\r\n]{{0,80}}?\bname=\\{{0,15}}"[\w-]{{0,40}}?{ANY}\\{{0,15}}"\s{{0,4}}(?:\\{{1,7}}[nr]|\s){{2,8}})([^\s\\]+)""",
-        second("secret"),
+        replace_second_group("secret"),
     ),
     rule(
         "pass pwd kennwort 密码 secret key token credential auth",
@@ -147,6 +158,6 @@ RULES = (
               (?:\s{1,16}(?:(?:is|was|set\ to|changed\ from|reset\ to|now|word):?\s)?
                 |[ \t]{0,8}(?:\||│|->|\.{2,20})\s{0,8})[<(\[]?(?:\\{0,15}["'`])?)
              (?=\w{0,64}\d)([^\s"'`<>()\[\],;|│\\]{8,})""",
-        second("secret", is_scrambled),
+        replace_second_group("secret", is_scrambled),
     ),
 )

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
-from failgraph.redaction import judge
-from failgraph.redaction.rule import mark, rule
+from failgraph.redaction.markers import marker
+from failgraph.redaction.rules.rule import rule
+from failgraph.redaction.rules.secret_or_prose import (
+    is_bare_secret,
+    is_line_secret,
+    is_option_secret,
+    is_quoted_secret,
+)
 
 
 def _behind(core: str, *befores: str) -> str:
@@ -98,8 +104,8 @@ def opened(match: re.Match[str]) -> str:
 
 def _named(match: re.Match[str], depth: int = 0) -> str:
     value = match["quoted"]
-    if judge.bare(match) if value is None else judge.in_quotes(match):
-        return match["head"] + (match["open"] or "") + opened(match) + mark("secret")
+    if is_bare_secret(match) if value is None else is_quoted_secret(match):
+        return match["head"] + (match["open"] or "") + opened(match) + marker("secret")
     if not value or depth == 3:
         return match[0]
     # Text in quotes that is no secret may hold one.
@@ -108,11 +114,13 @@ def _named(match: re.Match[str], depth: int = 0) -> str:
 
 
 def _line(match: re.Match[str]) -> str:
-    return match[1] + mark("secret") if judge.line(match[3], match[2] is not None) else match[0]
+    return (
+        match[1] + marker("secret") if is_line_secret(match[3], match[2] is not None) else match[0]
+    )
 
 
 def _option(match: re.Match[str]) -> str:
-    return match["head"] + opened(match) + mark("secret") if judge.on_option(match) else match[0]
+    return match["head"] + opened(match) + marker("secret") if is_option_secret(match) else match[0]
 
 
 _NEEDLES = "pass kennwort 密码 pw psw secret key token credential auth _pat"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from failgraph.redaction.rule import mark, rule, second
-from failgraph.redaction.values import is_mixed, is_placeholder, is_scrambled
+from failgraph.redaction.markers import marker
+from failgraph.redaction.rules.rule import replace_second_group, rule
+from failgraph.redaction.rules.values import is_mixed, is_placeholder, is_scrambled
 
 _PROGRAMS = r"""
     (?:\bsshpass\s{1,4}-p\s?
@@ -24,7 +25,7 @@ def _value(match: re.Match[str]) -> str:
     return (
         match[0]
         if is_placeholder(value)
-        else match["head"] + (match["quote"] or "") + mark("secret")
+        else match["head"] + (match["quote"] or "") + marker("secret")
     )
 
 
@@ -33,7 +34,7 @@ def _user(match: re.Match[str]) -> str:
     user, _, password = (match["quoted"] or match["bare"]).partition(":")
     if is_placeholder(password) and not (not password and is_mixed(user)):
         return match[0]
-    return match["head"] + (match["quote"] or "") + mark("credentials")
+    return match["head"] + (match["quote"] or "") + marker("credentials")
 
 
 _ARGUMENT = r"""(?:(?P<quote>\\{0,15}["'])(?P<quoted>[^"'\\\r\n]{1,256})|(?P<bare>[^\s"'\\]+))"""
@@ -55,17 +56,17 @@ RULES = (
     rule(
         "wandb",
         r"(\bwandb\s{1,4}login\s{1,4}(?:--?\S{1,40}\s{1,4}){0,4})([^\s\"'-]\S+)",
-        second("secret", is_mixed),
+        replace_second_group("secret", is_mixed),
     ),
     rule(
         "-stdin",
         r"(\becho\s{1,4}(?:-n\s{1,4})?[\"']?)([^\s\"'|]+)(?=[\"']?\s{0,4}\|[^|\r\n]{0,160}-stdin)",
-        second("secret", is_mixed),
+        replace_second_group("secret", is_mixed),
     ),
     rule(
         "requirepass masterauth env set",
         r"""((?:\b(?:requirepass|masterauth)|\b(?:setenv|(?-i:ENV)|set\s-\w{1,3})\s{1,4}\w{0,40}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS))
              \s{1,4}["']?)([^\s"'=]+)""",
-        second("secret", is_scrambled),
+        replace_second_group("secret", is_scrambled),
     ),
 )

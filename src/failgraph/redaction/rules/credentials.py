@@ -6,8 +6,9 @@ import base64
 import binascii
 import re
 
-from failgraph.redaction.rule import QUOTE, mark, rule, second
-from failgraph.redaction.values import are_words, is_mixed, is_placeholder, is_wordy
+from failgraph.redaction.markers import marker
+from failgraph.redaction.rules.rule import QUOTE, replace_second_group, rule
+from failgraph.redaction.rules.values import are_words, is_mixed, is_placeholder, is_wordy
 
 _QUOTED = f"b?{QUOTE}"
 _SPACE = r"(?:[\s:]{1,8}|%20|\+)"
@@ -29,7 +30,7 @@ def _authorization(match: re.Match[str]) -> str:
         return match[0]
     if after is not None and is_placeholder(after):
         return match[0]
-    return match["head"] + mark("credentials")
+    return match["head"] + marker("credentials")
 
 
 def _bearer(match: re.Match[str]) -> str:
@@ -39,7 +40,7 @@ def _bearer(match: re.Match[str]) -> str:
         is_wordy(secret) and not secret.isalnum()
     )
     is_prose = is_prose or secret.startswith(("realm=", "error=", "scope=", "error_"))
-    return match[0] if is_prose or is_placeholder(secret) else match[1] + mark("credentials")
+    return match[0] if is_prose or is_placeholder(secret) else match[1] + marker("credentials")
 
 
 def _basic(match: re.Match[str]) -> str:
@@ -51,7 +52,7 @@ def _basic(match: re.Match[str]) -> str:
         )
     except (binascii.Error, ValueError):
         return match[0]
-    return match[1] + mark("credentials") if b":" in decoded else match[0]
+    return match[1] + marker("credentials") if b":" in decoded else match[0]
 
 
 def _is_argument(value: str) -> bool:
@@ -75,11 +76,11 @@ RULES = (
         "auth credential",
         rf"""((?:\bauth|(?:basic|digest)auth|credentials?)\s?[=:]?\s?\(\s{{0,8}}(?:login=|username=)?
               {_QUOTED}[^"'\\\r\n]{{0,128}}\\{{0,15}}["']\s?,\s{{0,8}}(?:password=)?{_QUOTED})([^"'\\\r\n]+)""",
-        second("credentials", _is_argument),
+        replace_second_group("credentials", _is_argument),
     ),
     rule(
         "keycredential(",
         rf"(keycredential\((?:key=)?{_QUOTED})([^\"'\\\r\n]+)",
-        second("credentials"),
+        replace_second_group("credentials"),
     ),
 )

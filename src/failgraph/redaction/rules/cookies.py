@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from failgraph.redaction.rule import QUOTE, mark, rule, second
+from failgraph.redaction.markers import marker
+from failgraph.redaction.rules.rule import QUOTE, replace_second_group, rule
 
 _STRING = r"""(?:"[^"\r\n]*"|'[^'\r\n]*')"""
 
 
 def _mapping(match: re.Match[str]) -> str:
-    return match[1] + mark("cookie")
+    return match[1] + marker("cookie")
 
 
 RULES = (
@@ -18,18 +19,18 @@ RULES = (
         "cookie",
         rf"""(cookies?2?{QUOTE}?\s{{0,8}}(?:[:=]\s{{0,8}}\[?(?:b?{QUOTE})?|,\s{{0,8}}b?{QUOTE}))
             ((?!none)[\w.!$%*^|~+-]{{1,256}}=(?:\[redacted:|[^\s"'\\{{}}()\[\]=])[^\r\n"'\\{{]*)""",
-        second("cookie"),
+        replace_second_group("cookie"),
     ),
     rule(
         "cookie",
         rf"""(cookies?{QUOTE}?\s{{0,8}}[:=]\s{{0,8}})(\{{(?=\s{{0,8}}{QUOTE})(?:{_STRING}|[^{{}}"'\r\n])*\}}?)""",
         _mapping,
     ),
-    rule("<cookie", r"(<cookie\s)([^\s>=]{1,256}=[^\s>]+)", second("cookie")),
-    rule("<simplecookie", r"(<simplecookie:\s)([^>\r\n]+)", second("cookie")),
+    rule("<cookie", r"(<cookie\s)([^\s>=]{1,256}=[^\s>]+)", replace_second_group("cookie")),
+    rule("<simplecookie", r"(<simplecookie:\s)([^>\r\n]+)", replace_second_group("cookie")),
     rule(
         "cookies.set(",
         r"""(cookies\.set\(\\{0,15}["'][^"'\\]{1,128}\\{0,15}["'],\s?\\{0,15}["'])([^"'\\\r\n]+)""",
-        second("cookie"),
+        replace_second_group("cookie"),
     ),
 )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from failgraph.redaction.pattern import Pattern
-
-MARK = "[redacted:"
-"""How every marker of ours begins."""
+from failgraph.redaction.markers import MARKER_PREFIX
+from failgraph.redaction.rules.pattern import Pattern
 
 
 def words(text: str) -> frozenset[str]:
@@ -59,7 +57,7 @@ def is_placeholder(value: str) -> bool:
     """Whether `value` is no secret by its look: nothing, a stand-in, a reference, a small number, a marker of ours."""
     return (
         not value
-        or value.startswith(MARK)
+        or value.startswith(MARKER_PREFIX)
         or value.lower() in _NOTHING
         or value.lower() in _STATES
         or _STAND_IN.fullmatch(value) is not None

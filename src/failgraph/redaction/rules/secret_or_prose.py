@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from failgraph.redaction.pattern import Pattern
-from failgraph.redaction.values import (
-    MARK,
+from failgraph.redaction.markers import MARKER_PREFIX
+from failgraph.redaction.rules.pattern import Pattern
+from failgraph.redaction.rules.values import (
     are_words,
     is_mixed,
     is_number,
@@ -48,7 +48,7 @@ _CLASS = Pattern(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
 _PATTERN = Pattern(r"\[[^\]]{0,40}\]|\(\?|\{\w{0,40}\}|%s")
 """Of a regular expression or a format."""
 _METAVAR = Pattern(r"[A-Z][A-Z_]+")
-_BEFORE_MARKER = Pattern(r"(?:\s{0,4}=\s{0,4})?" + re.escape(MARK))
+_BEFORE_MARKER = Pattern(r"(?:\s{0,4}=\s{0,4})?" + re.escape(MARKER_PREFIX))
 _ANSWER = Pattern(
     r"\((?:expired|invalid|revoked|rejected|unknown|old|new|wrong)\)|\[\.\.\.\]", re.IGNORECASE
 )
@@ -66,7 +66,7 @@ _FLAG_WORDS = words(
 )
 
 
-def in_quotes(match: re.Match[str]) -> bool:
+def is_quoted_secret(match: re.Match[str]) -> bool:
     """Whether what stands in quotes behind a name is a secret; a quote may also end what the name is part of."""
     value, strict = match["quoted"], match["strict"] is not None
     if _is_no_value(value) or _of_vocabulary(match, value):
@@ -88,7 +88,7 @@ def in_quotes(match: re.Match[str]) -> bool:
 
 
 def _is_no_value(value: str) -> bool:
-    if not any(map(str.isalnum, value)) or value[0] in "),;]}" or value.startswith(MARK):
+    if not any(map(str.isalnum, value)) or value[0] in "),;]}" or value.startswith(MARKER_PREFIX):
         return True
     return is_word_for_nothing(value) or _REFERENCE.fullmatch(value) is not None
 
@@ -136,7 +136,7 @@ def _of_vocabulary(match: re.Match[str], value: str) -> bool:
     return _NEIGHBOUR.search(around) is not None and (value.isalpha() or len(value) < 12)
 
 
-def bare(match: re.Match[str]) -> bool:
+def is_bare_secret(match: re.Match[str]) -> bool:
     """Whether a value without quotes is a secret, and neither code nor the next word of a sentence."""
     value, head, strict = match["bare"], match["head"], match["strict"] is not None
     after = match.string[match.end() : match.end() + 12]
@@ -218,11 +218,11 @@ def _is_prose_of_password(match: re.Match[str], word: str, after: str) -> bool:
     return word.isdigit() and len(word) < 3 and re.match(r"\s[a-z]", after) is not None
 
 
-def line(value: str, is_password: bool) -> bool:
+def is_line_secret(value: str, is_password: bool) -> bool:
     """Whether a value that is a line of its own is a secret: one word unless it is of a password."""
     count, word = len(value.split()), value.split()[0].rstrip(",.;:!?\"'")
     if (
-        MARK in value
+        MARKER_PREFIX in value
         or is_placeholder(word)
         or _SENTENCE.search(value)
         or count > (4 if is_password else 1)
@@ -239,7 +239,7 @@ def line(value: str, is_password: bool) -> bool:
     return is_password or (len(word) >= 8 and not (is_number(word) or are_words(word)))
 
 
-def on_option(match: re.Match[str]) -> bool:
+def is_option_secret(match: re.Match[str]) -> bool:
     """Whether what follows an option is its value, and not the next word of a sentence about it."""
     value = match["quoted"] if match["quoted"] is not None else match["bare"]
     if (
@@ -262,7 +262,7 @@ def on_option(match: re.Match[str]) -> bool:
     )
 
 
-def item(value: str, is_password: bool) -> bool:
+def is_item_secret(value: str, is_password: bool) -> bool:
     """Whether one of the values in a list, a call or a field beside that of the name is a secret."""
     if (
         is_placeholder(value)

@@ -1,0 +1,17 @@
+"""The markers that stand in a text for what was removed from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MARKER_PREFIX: Final = "[redacted:"
+"""How every marker begins."""
+
+
+def marker(kind: str) -> str:
+    """Return the marker for a secret of this kind: a fixed text, so that texts equal but for a secret stay equal."""
+    return f"{MARKER_PREFIX}{kind}]"
+
+
+HIDDEN: Final = marker("hidden")
+"""Stands for a whole text to which the rules could not be applied."""
