@@ -1,4 +1,5 @@
-"""Attaching failgraph to what an application already has, from outside of it.
+"""Hooks that attach failgraph to OpenTelemetry, web frameworks, HTTP clients and NeMo Gym.
 
-`startup` runs in every interpreter where `FAILGRAPH_ENABLED` is set, so importing this package imports nothing.
+The application's code needs no change. `startup` runs in every interpreter that has
+`FAILGRAPH_ENABLED` set, so this package itself imports nothing.
 """

@@ -1,9 +1,13 @@
-"""The methods and functions that failgraph wraps, and the wrapping: put on once a module is there, taken off again."""
+"""The methods and functions that failgraph wraps, and how they are wrapped and unwrapped.
+
+A target is wrapped when its module has been loaded. The wrapper itself is loaded when it is first
+called, because it brings most of failgraph along.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
@@ -11,9 +15,12 @@ from typing import Any, Final
 import wrapt
 
 from failgraph.diagnostics import count, guard, logger, warn_once
+from failgraph.instrumentation.error_text import error_text
 from failgraph.instrumentation.gym import released, upcoming
-from failgraph.instrumentation.hook_target import HookTarget
+from failgraph.instrumentation.hook_target import HookTarget, Wrapped
+from failgraph.text import sanitize
 
+# By the module whose import is waited for.
 TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     "opentelemetry.sdk.trace": (
         HookTarget("TracerProvider", "__init__", "providers:provider_init"),
@@ -43,95 +50,95 @@ TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     **released.TARGETS,
     **upcoming.TARGETS,
 }
-"""What is wrapped, by the module that has to be there."""
 
-_hooks: dict[tuple[str, str, str], _Hook] = {}
-_missing: dict[str, str] = {}
+_hooks: dict[str, _Hook] = {}  # by the full name of the target
+_missing: dict[str, str] = {}  # why a target is not hooked, by its full name
 
 
 class _Hook:
-    """A wrapper of ours on a method or a function; taken off again only where nobody has wrapped it since."""
+    """A wrapper of failgraph's on one method or function."""
 
     def __init__(self, owner: type | ModuleType, name: str, wrapper: str) -> None:
-        self.owner, self._name, self._original = owner, name, vars(owner)[name]
-        self.active = True
-        self._where = wrapper
-        self._wrapper: Callable[..., Any] | None = None
-        self._ours = wrapt.FunctionWrapper(self._original, self._call)
-        setattr(owner, name, self._ours)
+        self.owner = owner
+        self._name = name
+        self._original = vars(owner)[name]
+        self._wrapper_path = wrapper
+        self._wrapper: Wrapped | None = None
+        self._is_active = True
+        self._installed = wrapt.FunctionWrapper(self._original, self._call)
+        setattr(owner, name, self._installed)
 
     def _call(
-        self,
-        wrapped: Callable[..., Any],
-        instance: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if self.active and self._wrapper is None:
-            self._load()
-        if not self.active or self._wrapper is None:
+        if self._is_active and self._wrapper is None:
+            self._load_wrapper()
+        if not self._is_active or self._wrapper is None:
             return wrapped(*args, **kwargs)
         return self._wrapper(wrapped, instance, args, kwargs)
 
-    def _load(self) -> None:
-        """Load the wrapper at its first use, since it brings the rest of failgraph along."""
+    def _load_wrapper(self) -> None:
         try:
-            home, _, function = self._where.partition(":")
-            self._wrapper = getattr(import_module(f"{__package__}.{home}"), function)
+            module, _, function = self._wrapper_path.partition(":")
+            self._wrapper = getattr(import_module(f"{__package__}.{module}"), function)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program goes on
-            self.active = False
+            self._is_active = False
             count("hook_failed")
-            message = "failgraph cannot attach itself (%s: %s); the program goes on"
-            warn_once(f"hook:{type(error).__name__}", message, type(error).__name__, error)
+            warn_once(
+                f"hook:{type(error).__name__}",
+                "failgraph: cannot load hook %s (%s); the program goes on without it",
+                self._wrapper_path,
+                error_text(error),
+            )
 
     def remove(self) -> None:
-        """Take the wrapper off, or silence it where somebody else's stands on it."""
-        self.active = False
-        if vars(self.owner)[self._name] is self._ours:
+        """Put the original back. If somebody wrapped it since, only stop acting."""
+        self._is_active = False
+        if vars(self.owner)[self._name] is self._installed:
             setattr(self.owner, self._name, self._original)
 
 
 def install(module: str) -> None:
-    """Wrap what is to be wrapped in `module`, which is loaded; what is wrapped already stays."""
+    """Wrap the targets of `module`, which is loaded. Skip those that are wrapped already."""
     for target in TARGETS[module]:
-        home = target.home or module
-        key = (home, target.owner, target.method)
         with guard("hooking"):
-            owner = sys.modules.get(home)
-            owner = getattr(owner, target.owner, None) if target.owner else owner
-            if key in _hooks and _hooks[key].owner is owner:
-                continue  # another one is there after a reload
-            if not isinstance(owner, (type, ModuleType)) or not callable(
-                vars(owner).get(target.method)
-            ):
-                _note_missing(".".join(filter(None, key)))
-                continue
-            _hooks[key] = _Hook(owner, target.method, target.wrapper)
-            logger.debug("failgraph: hooked %s.%s.%s", *key)
+            _install(target, target.defined_in or module)
 
 
-def _note_missing(name: str) -> None:
+def _install(target: HookTarget, module: str) -> None:
+    name = ".".join(filter(None, (module, target.owner, target.method)))
+    owner: object = sys.modules.get(module)
+    if target.owner:
+        owner = getattr(owner, target.owner, None)
+    # A reload makes another class of the same name, which is not wrapped yet.
+    if name in _hooks and _hooks[name].owner is owner:
+        return
+    if not isinstance(owner, (type, ModuleType)) or not callable(vars(owner).get(target.method)):
+        _note_missing(name, "not found", "hook_missing")
+        return
+    _hooks[name] = _Hook(owner, target.method, target.wrapper)
+    logger.debug("failgraph: hooked %s", name)
+
+
+def note_unfit(name: str, reason: str) -> None:
+    """Note that the hooked `name` has changed, so that its hook sees nothing. The rest works."""
+    _note_missing(name, sanitize(reason), "hook_unfit")
+
+
+def _note_missing(name: str, reason: str, counter: str) -> None:
     if name not in _missing:
-        count("hook_missing")
-        logger.debug("failgraph: there is no %s to hook", name)
-    _missing[name] = "not there"
-
-
-def note_unfit(name: str, why: str) -> None:
-    """Note that what is hooked as `name` is there but has changed: its hook sees nothing, the rest works."""
-    if name not in _missing:
-        count("hook_unfit")
-        logger.debug("failgraph: the hook on %s does not fit: %s", name, why)
-    _missing[name] = why
+        count(counter)
+        logger.debug("failgraph: no hook on %s: %s", name, reason)
+    _missing[name] = reason
 
 
 def missing() -> Mapping[str, str]:
-    """What was to be hooked in the modules that are loaded, and is not, by its full name: why."""
+    """Return why targets in loaded modules are not hooked, by the full name of the target."""
     return dict(_missing)
 
 
 def remove_all() -> None:
-    """Take off every wrapper of ours, and nothing else."""
+    """Remove every wrapper of failgraph's, and nothing else."""
     for hook in _hooks.values():
         hook.remove()
     _hooks.clear()

@@ -1,36 +1,45 @@
-"""HTTP clients ask peers for failure reports and take them in: aiohttp, httpx, requests; also sessions made before.
+"""HTTP clients (aiohttp, httpx, requests) ask peers for failure reports and take them in.
 
-Each hook is where one request goes to one host, so that a redirect is a request of its own: another host is asked only
-if it is a peer, and one that is none never sees the asking header, whoever put it there. httpx is hooked a step above
-its transports: there OpenTelemetry's instrumentation wraps, and would take our wrapper off in place of its own.
+The classes are hooked, so that sessions that were made before failgraph was attached ask too. Each
+hook is where one request goes to one host. A redirect is a request of its own: another host is
+asked only if it is a peer, and a host that is not a peer never sees the asking header, even if the
+caller set it.
+
+httpx is hooked one step above its transports. OpenTelemetry's instrumentation wraps the transports,
+and when it is removed it would remove failgraph's wrapper with its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from failgraph.diagnostics import guard
+from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.transport.headers import ACCEPT
 from failgraph.transport.peers import asking
 from failgraph.transport.replies import take
 
-_PROXIED = "_failgraph_proxied"
-REPORTED_FAILURE_ID = "_failgraph_reported"
-"""Attribute of a reply of aiohttp's: the id of the failure that it is, as its report says."""
-Wrapped = Callable[..., Any]
+# Attributes that hooks set on a reply of aiohttp's.
+_IS_PROXIED = "_failgraph_proxied"
+REPORTED_FAILURE_ID = "_failgraph_reported"  # the own failure of the report that came with it
 
 
 class _AskingHeader:
-    """The time during which a request carries the asking header: afterwards it is what its caller made it.
+    """Context manager: the request carries the asking header only inside the block.
 
-    A request object goes on to redirects, into exceptions and into logs, where the header, and a token in it, has no
-    business. `host` is None where nobody is to be asked: a proxy that sees the request is no peer.
+    Afterwards the request is what its caller made it. The object goes on to redirects, into
+    exceptions and into logs, where the header must not be: it may hold the peer token.
+
+    Args:
+        host: Where the request goes, or None if no report is to be asked for.
+        fields: The header fields of the request, which are changed.
     """
 
     def __init__(self, host: str | None, fields: MutableMapping[str, str]) -> None:
-        self._host, self._fields = host, fields
+        self._host = host
+        self._fields = fields
         self._given: str | None = None
 
     def __enter__(self) -> None:
@@ -53,21 +62,23 @@ class _AskingHeader:
 async def aiohttp_send(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`aiohttp.ClientRequest.send`."""
-    proxied = instance.method == "CONNECT" or (instance.proxy is not None and not instance.is_ssl())
-    with _AskingHeader(None if proxied else instance.url.host, instance.headers):
+    """Wrap `aiohttp.ClientRequest.send`: ask for a report."""
+    is_proxied = instance.method == "CONNECT" or (
+        instance.proxy is not None and not instance.is_ssl()
+    )
+    with _AskingHeader(None if is_proxied else instance.url.host, instance.headers):
         response = await wrapped(*args, **kwargs)
-    if proxied:
-        vars(response)[_PROXIED] = True
+    if is_proxied:
+        vars(response)[_IS_PROXIED] = True
     return response
 
 
 async def aiohttp_start(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`aiohttp.ClientResponse.start`: the head has arrived, the body need not have."""
+    """Wrap `aiohttp.ClientResponse.start`: take in the report when the reply's head has arrived."""
     response = await wrapped(*args, **kwargs)
-    if _PROXIED not in vars(instance):
+    if _IS_PROXIED not in vars(instance):
         report = take(instance.url.host or "", instance.headers.get)
         if report is not None and report.failure_id is not None:
             vars(instance)[REPORTED_FAILURE_ID] = report.failure_id
@@ -77,7 +88,7 @@ async def aiohttp_start(
 def httpx_send(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`httpx.Client._send_single_request`."""
+    """Wrap `httpx.Client._send_single_request`: ask for a report and take it in."""
     request = args[0] if args else kwargs["request"]
     host = _httpx_host(instance, request)
     with _AskingHeader(host, request.headers):
@@ -90,7 +101,7 @@ def httpx_send(
 async def httpx_send_async(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`httpx.AsyncClient._send_single_request`."""
+    """Wrap `httpx.AsyncClient._send_single_request`: ask for a report and take it in."""
     request = args[0] if args else kwargs["request"]
     host = _httpx_host(instance, request)
     with _AskingHeader(host, request.headers):
@@ -101,23 +112,20 @@ async def httpx_send_async(
 
 
 def _httpx_host(client: Any, request: Any) -> str | None:
-    """Where a request goes; None where a proxy sees it."""
+    """Return where a request goes, or None if it goes through a proxy that reads it."""
     with guard("asking"):
         transport_for = getattr(client, "_transport_for_url", None)
-        pool = (
-            getattr(transport_for(request.url), "_pool", None)
-            if transport_for is not None
-            else None
-        )
-        proxied = "Proxy" in type(pool).__name__ and request.url.scheme == "http"
-        return None if proxied else str(request.url.host)
+        transport = transport_for(request.url) if transport_for is not None else None
+        pool = getattr(transport, "_pool", None)
+        is_proxied = "Proxy" in type(pool).__name__ and request.url.scheme == "http"
+        return None if is_proxied else str(request.url.host)
     return None
 
 
 def requests_send(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`requests.adapters.HTTPAdapter.send`."""
+    """Wrap `requests.adapters.HTTPAdapter.send`: ask for a report and take it in."""
     request = args[0] if args else kwargs["request"]
     host = _requests_host(request.url, kwargs.get("proxies"))
     with _AskingHeader(host, request.headers):
@@ -128,10 +136,10 @@ def requests_send(
 
 
 def _requests_host(url: str, proxies: Any) -> str | None:
-    """Where a request goes; None where a proxy sees it."""
+    """Return where a request goes, or None if it goes through a proxy that reads it."""
     with guard("asking"):
         parts = urlsplit(url)
         keys = (f"http://{parts.hostname}", "http", f"all://{parts.hostname}", "all")
-        proxied = parts.scheme == "http" and any((proxies or {}).get(key) for key in keys)
-        return None if proxied else parts.hostname
+        is_proxied = parts.scheme == "http" and any((proxies or {}).get(key) for key in keys)
+        return None if is_proxied else parts.hostname
     return None

@@ -39,7 +39,7 @@ def when_imported(module: str, call: Callable[[str], None]) -> None:
 
 
 def before_import(module: str, call: Callable[[], None]) -> None:
-    """Call `call` once, right before the first attempt to import `module`, even if it is missing."""
+    """Call `call` once, right before the first import of `module`, even if there is none."""
     _finder.before[module] = call
     _install()
 
@@ -110,7 +110,7 @@ class _Finder:
 
 
 class _Loader:
-    """Wraps the loader of a module and runs a function after it. The module sees the real loader."""
+    """Wraps a module's loader and runs a function after it. The module sees the real loader."""
 
     def __init__(self, loader: Any, finder: _Finder) -> None:
         self._loader = loader

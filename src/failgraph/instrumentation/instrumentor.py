@@ -1,6 +1,7 @@
-"""The entry point of `opentelemetry_instrumentor`: how `opentelemetry-instrument` and configuration files find us.
+"""The entry point in the group `opentelemetry_instrumentor`.
 
-Imports next to nothing: an error while it is loaded would stop the instrumentors that come after it.
+`opentelemetry-instrument` and OpenTelemetry's configuration files find failgraph by it. Imports
+next to nothing: an error while this is loaded would stop the instrumentors that come after it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 
 class FailgraphInstrumentor(BaseInstrumentor):  # type: ignore[misc]
-    """Attaches failgraph to the current provider and to those made later.
+    """Attaches failgraph to the current tracer provider and to those made later.
 
-    `instrument(tracer_provider=…)` attaches it to that one too. Other keywords are settings, in lower case and without
-    their prefix, as an OpenTelemetry configuration file gives them; the environment wins over them.
+    `instrument(tracer_provider=…)` also attaches it to that one. Other keywords are settings, in
+    lower case and without their prefix, as an OpenTelemetry configuration file gives them. The
+    environment takes precedence over them.
     """
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """Nothing: what is missing is not hooked."""
+        """Return no packages: those that are not installed are not hooked."""
         return ()
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -32,11 +34,11 @@ class FailgraphInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             if kwargs:
                 configure(kwargs)
             attach("opentelemetry_instrumentor", provider=provider)
-        except Exception as error:  # noqa: BLE001 - it would stop every instrumentor after ours
+        except Exception as error:  # noqa: BLE001 - it would stop every instrumentor after this one
+            from failgraph.instrumentation.error_text import error_text
+
             logging.getLogger("failgraph").warning(
-                "failgraph cannot attach itself (%s: %s); the program goes on",
-                type(error).__name__,
-                error,
+                "failgraph: cannot attach (%s); the program goes on without it", error_text(error)
             )
 
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's signature

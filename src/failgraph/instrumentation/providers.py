@@ -1,7 +1,8 @@
-"""Our processor on every provider of this process, once each; no provider is ever made or set here.
+"""failgraph's span processor on every tracer provider of this process, once on each.
 
-The rest of failgraph, and pydantic with it, is loaded when there is a provider: earlier, a plug-in of pydantic's that
-is being imported itself (logfire is one) could not be loaded.
+failgraph never makes or sets a provider. The processor, and pydantic with it, is loaded when there
+is a provider: loaded earlier, it could meet a pydantic plug-in (logfire is one) that is itself
+being imported, and that plug-in could then not be loaded.
 """
 
 from __future__ import annotations
@@ -9,35 +10,33 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from failgraph.diagnostics import guard, logger
+from failgraph.instrumentation.hook_target import Wrapped
+from failgraph.text import sanitize
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
     from failgraph.recording.processor import FailureSpanProcessor
 
+# Providers that have the processor, by `id`: logfire's cannot be hashed.
 _with_processor: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-"""The providers that have it, by `id`: logfire's cannot be hashed."""
 
 
 @functools.cache
 def processor() -> FailureSpanProcessor:
-    """The one that all providers get."""
+    """Return the processor that all providers share."""
     from failgraph.recording.processor import FailureSpanProcessor
 
     return FailureSpanProcessor()
 
 
 def provider_init(
-    wrapped: Callable[..., Any],
-    instance: TracerProvider,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    wrapped: Wrapped, instance: TracerProvider, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """`TracerProvider.__init__`: reach each provider as it is made."""
+    """Wrap `TracerProvider.__init__`: add the processor to each provider that is made."""
     wrapped(*args, **kwargs)
     with guard("attaching"):
         from failgraph.recording.sdk_spans import is_failure_span_provider
@@ -47,18 +46,23 @@ def provider_init(
 
 
 def add_processor(provider: Any, description: str) -> None:
-    """Put our processor on a provider that takes one, once."""
+    """Add the processor to `provider`, once, if it takes processors.
+
+    Args:
+        provider: A tracer provider of any library.
+        description: What the provider is, for the log.
+    """
     with guard("attaching"):
         if id(provider) in _with_processor:
             return
-        # Not an override: a provider that is still being made may not be ready for its own.
+        # Not a subclass's override: that may need what the subclass's `__init__` has yet to make.
         sdk = getattr(sys.modules.get("opentelemetry.sdk.trace"), "TracerProvider", None)
         if sdk is not None and isinstance(provider, sdk):
             add = sdk.add_span_processor.__get__(provider)
         else:
             add = getattr(provider, "add_span_processor", None)
         if not callable(add):
-            logger.debug("failgraph: no processor for %s: it takes none", description)
+            logger.debug("failgraph: no processor for %s: it takes no processors", description)
             return
         add(processor())
         _with_processor[id(provider)] = provider
@@ -66,5 +70,5 @@ def add_processor(provider: Any, description: str) -> None:
 
 
 def class_name(provider: object) -> str:
-    """The class of a provider, for a log line."""
-    return f"{type(provider).__module__}.{type(provider).__qualname__}"
+    """Return the full class name of a provider, for the log."""
+    return sanitize(f"{type(provider).__module__}.{type(provider).__qualname__}")

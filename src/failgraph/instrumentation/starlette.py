@@ -1,71 +1,75 @@
-"""The seams in Starlette, and so in FastAPI: every request is a hop, whenever the application was made.
+"""Hooks in Starlette, and so in FastAPI: every request becomes a hop.
 
-On the classes, since applications may be there already; only a middleware stack that was already built is not observed.
-The type of the stack's outermost middleware is never changed: OpenTelemetry's instrumentation would skip itself.
+The classes are wrapped, because applications may exist before failgraph is attached. Only a
+middleware stack that was built before is not observed. The type of the stack's outermost
+middleware is never changed: OpenTelemetry's instrumentation would then skip itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.transport.asgi import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
 
 
+class _ApplicationCall(NamedTuple):
+    """The arguments of `Starlette.__call__`."""
+
+    scope: Any
+    receive: Any
+    send: Any
+
+
 def application_call(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`Starlette.__call__`: serve the request in a hop; at the end of the application's life flush."""
+    """Wrap `Starlette.__call__`: serve a request in a hop, and flush when the application ends."""
     try:
-        scope, receive, send = _of_call(*args, **kwargs)
+        call = _ApplicationCall(*args, **kwargs)
     except TypeError:
-        return wrapped(*args, **kwargs)  # which says what is wrong
-    if is_to_be_served(scope):
-        return serve(wrapped, scope, receive, send)
-    return (
-        serve_lifespan(wrapped, scope, receive, send)
-        if is_lifespan(scope)
-        else wrapped(*args, **kwargs)
-    )
-
-
-def _of_call(scope: Any, receive: Any, send: Any) -> tuple[Any, Any, Any]:
-    return scope, receive, send
+        return wrapped(*args, **kwargs)  # Starlette raises for the wrong arguments
+    if is_to_be_served(call.scope):
+        return serve(wrapped, *call)
+    if is_lifespan(call.scope):
+        return serve_lifespan(wrapped, *call)
+    return wrapped(*args, **kwargs)
 
 
 def observe_outermost(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """`ServerErrorMiddleware.__init__`: put an observer inside, before a 500 is made."""
-    _wrap_inner_app(wrapped, args, kwargs, last=True)
+    """Wrap `ServerErrorMiddleware.__init__`: put an observer inside, before a 500 is made."""
+    _observe_inside(wrapped, args, kwargs, last=True)
 
 
 def observe_innermost(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """`ExceptionMiddleware.__init__`: put an observer inside, below the application's own middleware."""
-    _wrap_inner_app(wrapped, args, kwargs, inner=True)
+    """Wrap `ExceptionMiddleware.__init__`: put an observer below the application's middleware."""
+    _observe_inside(wrapped, args, kwargs, inner=True)
 
 
 def observe_traced(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """`OpenTelemetryMiddleware.__init__` of Starlette's own: put an observer inside, before the span ends."""
-    _wrap_inner_app(wrapped, args, kwargs, ends=True)
+    """Wrap Starlette's `OpenTelemetryMiddleware.__init__`: put an observer inside its span."""
+    _observe_inside(wrapped, args, kwargs, ends=True)
 
 
 def observe_answering(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """`__init__(app, …)` of a middleware that answers exceptions by itself: put an observer inside, before it does."""
-    _wrap_inner_app(wrapped, args, kwargs)
+    """Wrap `__init__(app, …)` of a middleware that answers exceptions: put an observer inside."""
+    _observe_inside(wrapped, args, kwargs)
 
 
-def _wrap_inner_app(
-    wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], **placement: bool
+def _observe_inside(
+    wrapped: Wrapped, args: tuple[Any, ...], kwargs: dict[str, Any], **options: bool
 ) -> None:
+    """Call a middleware's `__init__` with an observer around its application."""
     if args:
-        args = (Observer(args[0], **placement), *args[1:])
+        args = (Observer(args[0], **options), *args[1:])
     elif "app" in kwargs:
-        kwargs = {**kwargs, "app": Observer(kwargs["app"], **placement)}
+        kwargs = {**kwargs, "app": Observer(kwargs["app"], **options)}
     wrapped(*args, **kwargs)

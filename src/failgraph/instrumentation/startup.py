@@ -1,7 +1,8 @@
-"""What the start-up files `failgraph.pth` and `failgraph.start` call: wait for OpenTelemetry's SDK, then attach.
+"""What the start-up files `failgraph.pth` and `failgraph.start` call.
 
-Of the standard library alone, and as little of it as can be: this runs in every process that has the variable set, most
-of which never load OpenTelemetry.
+`start` waits for OpenTelemetry's SDK, or another hooked module, to be imported, and then attaches
+failgraph. This runs in every process that has `FAILGRAPH_ENABLED` set, and most of those never
+load OpenTelemetry. It therefore imports next to nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 
 from failgraph.instrumentation import import_hooks
 
-WAY = "start-up file"
+# The modules whose first import attaches failgraph. A test keeps them equal to `hooks.TARGETS`.
 HOOKED = (
     "opentelemetry.sdk.trace",
     "starlette.applications",
@@ -31,91 +32,102 @@ HOOKED = (
     "nemo_gym.core.failure_transport",
     "nemo_gym.server_runtime.request_handling.exception_handling",
 )
-"""The modules at whose first import we attach."""
-_loaded_before: set[str] = set()
+_SDK = HOOKED[0]
+_loaded_before_start: set[str] = set()
 
 
 def start() -> None:
-    """Begin, where `FAILGRAPH_ENABLED` is `true`. Idempotent: a start-up file can be processed more than once."""
-    said = os.environ.get("FAILGRAPH_ENABLED", "").strip().lower()
-    if said != "true":
-        if said not in ("", "false"):
-            _tell_settings()
+    """Attach failgraph as soon as a hooked module is imported, if `FAILGRAPH_ENABLED` is `true`.
+
+    Idempotent: a start-up file can be processed more than once.
+    """
+    enabled = _setting("FAILGRAPH_ENABLED")
+    if enabled in ("", "false"):
+        return
+    if enabled != "true":
+        _report_settings()
         return
     if import_hooks.is_installed():
         return
-    automatic = os.environ.get("FAILGRAPH_AUTO_INSTRUMENT", "").strip().lower() == "true"
-    from_sitecustomize = "sitecustomize" in sys.modules
-    if automatic and not from_sitecustomize:
-        # `site` imports it once all paths are known, whether there is one or not.
+    is_automatic = _setting("FAILGRAPH_AUTO_INSTRUMENT") == "true"
+    is_in_sitecustomize = "sitecustomize" in sys.modules
+    if is_automatic and not is_in_sitecustomize:
+        # `site` imports it once all paths are known, even if there is none.
         import_hooks.before_import("sitecustomize", _auto_instrument)
-    if os.environ.get("FAILGRAPH_LOG_LEVEL", "").strip().lower() == "debug":
-        _debug()
-    _loaded_before.update(module for module in HOOKED if module in sys.modules)
+    if _setting("FAILGRAPH_LOG_LEVEL") == "debug":
+        _log_start()
+    _loaded_before_start.update(module for module in HOOKED if module in sys.modules)
     for module in HOOKED:
         import_hooks.when_imported(module, _attach)
-    if automatic and from_sitecustomize:
+    if is_automatic and is_in_sitecustomize:
         _auto_instrument()
 
 
+def _setting(name: str) -> str:
+    """Return a setting in lower case. The module `settings` is not loaded for it: it is slow."""
+    return os.environ.get(name, "").strip().lower()
+
+
 def _attach(module: str) -> None:
-    """Attach at the first import of a module that is hooked."""
+    """Attach failgraph, at the first import of a hooked module."""
     try:
         from failgraph.instrumentation.attach import attach
 
-        # A provider that is there already can be only where the SDK was loaded before us.
-        attach(WAY, include_global=HOOKED[0] in _loaded_before)
+        # There can be a provider only if the SDK was loaded before the import hooks were in place.
+        attach("start-up file", include_global=_SDK in _loaded_before_start)
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
         import_hooks.forget()
-        _tell(
-            "failgraph cannot attach itself (%s: %s); the program goes on",
-            type(error).__name__,
-            error,
-        )
+        _warn_of("failgraph: cannot attach (%s); the program goes on without it", error)
 
 
 def _auto_instrument() -> None:
-    """Start OpenTelemetry's auto-instrumentation, as `opentelemetry-instrument` does, unless that does it already."""
+    """Start OpenTelemetry's auto-instrumentation, as `opentelemetry-instrument` does.
+
+    Skip it under that command, which does it already.
+    """
     marker = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
     if any(marker in entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         return
     # Not in the Python processes that this step itself may start.
-    said = os.environ.pop("FAILGRAPH_AUTO_INSTRUMENT", "")
+    value = os.environ.pop("FAILGRAPH_AUTO_INSTRUMENT", "")
     try:
         __import__("opentelemetry.instrumentation.auto_instrumentation.sitecustomize")
     except ImportError as error:
-        fix = 'pip install "failgraph[auto]"'
-        _tell(
-            "failgraph: FAILGRAPH_AUTO_INSTRUMENT needs OpenTelemetry's instrumentation (%s): %s",
+        _warn_of(
+            "failgraph: FAILGRAPH_AUTO_INSTRUMENT needs OpenTelemetry's instrumentation (%s); "
+            'run pip install "failgraph[auto]"',
             error,
-            fix,
         )
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
-        _tell("failgraph: auto-instrumentation failed (%s: %s)", type(error).__name__, error)
+        _warn_of("failgraph: auto-instrumentation failed (%s); the program goes on", error)
     finally:
-        os.environ["FAILGRAPH_AUTO_INSTRUMENT"] = said
+        os.environ["FAILGRAPH_AUTO_INSTRUMENT"] = value
 
 
-def _tell_settings() -> None:
+def _report_settings() -> None:
+    """Load the settings, which logs what is wrong with them."""
     try:
         from failgraph.settings import current
 
-        current()  # says what is wrong with them
+        current()
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
-        _tell("failgraph cannot read its settings (%s)", type(error).__name__)
+        _warn_of("failgraph: cannot read its settings (%s); the program goes on without it", error)
 
 
-def _debug() -> None:
+def _log_start() -> None:
     try:
         from failgraph.diagnostics import logger, set_level
 
         set_level("debug")
-        logger.debug("failgraph: start-up file processed; waiting for opentelemetry.sdk.trace")
+        logger.debug("failgraph: start-up file processed; waiting for %s", _SDK)
     except Exception as error:  # noqa: BLE001 - whatever fails here, the user's program starts
-        _tell("failgraph cannot log (%s)", type(error).__name__)
+        _warn_of("failgraph: cannot log (%s); the program goes on", error)
 
 
-def _tell(message: str, *args: object) -> None:
+def _warn_of(message: str, error: Exception) -> None:
+    """Log `message`, which has a place for the text of `error`."""
     import logging
 
-    logging.getLogger("failgraph").warning(message, *args)
+    from failgraph.instrumentation.error_text import error_text
+
+    logging.getLogger("failgraph").warning(message, error_text(error))

@@ -312,9 +312,9 @@ def test_a_hook_whose_target_is_missing_or_changed_is_named(gym_module):
     assert gym_module.there is not original
     hooks.note_unfit("nemo_gym.some.there", "its second argument is a str")
     assert hooks.missing() == {
-        "nemo_gym.some.gone": "not there",
-        "nemo_gym.some.changed": "not there",
-        "nemo_gym.not_loaded.Class.method": "not there",
+        "nemo_gym.some.gone": "not found",
+        "nemo_gym.some.changed": "not found",
+        "nemo_gym.not_loaded.Class.method": "not found",
         "nemo_gym.some.there": "its second argument is a str",
     }
     hooks.remove_all()
