@@ -7,7 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from failgraph.backends.address import Address, address_of, headers_for, is_loopback, shown
+from failgraph.backends.address import Address, address_of
+from failgraph.backends.backend_settings import headers_for
+from failgraph.backends.urls import display_url, is_loopback
 from failgraph.errors import SourceError
 from failgraph.settings import Settings
 
@@ -209,8 +211,8 @@ def test_loopback_is_told_by_the_whole_name(host):
 def test_an_address_is_shown_without_what_may_be_secret():
     """Neither user nor query nor fragment."""
     assert (
-        shown("https://u:hunter22secret@host:1/p?token=hunter22secret#hunter22secret")
+        display_url("https://u:hunter22secret@host:1/p?token=hunter22secret#hunter22secret")
         == "https://host:1/p"
     )
-    assert shown("http://[::1]:5/x") == "http://[::1]:5/x"
-    assert shown("http://[nonsense") == "an address that is none"
+    assert display_url("http://[::1]:5/x") == "http://[::1]:5/x"
+    assert display_url("http://[nonsense") == "an address that is none"

@@ -19,9 +19,10 @@ import pytest
 pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
 
 from failgraph.backends import client as client_module, response_body
-from failgraph.backends.address import HEADERS, URLS
-from failgraph.backends.client import Answer, Client, Limits
-from failgraph.backends.refusals import Place
+from failgraph.backends.backend_settings import HEADERS_SETTINGS, URL_SETTINGS
+from failgraph.backends.client import Client, ClientLimits
+from failgraph.backends.location import BackendLocation
+from failgraph.backends.response import Response
 from failgraph.cli import main
 from failgraph.errors import SourceError
 from http_stand_in import Asked, Handler, Reply, serving
@@ -32,7 +33,7 @@ SECRET = "hunter22Secret"
 BASIC = "Basic dXNlcjpodW50ZXIyMlNlY3JldA=="  # user:hunter22Secret
 SENT = (("authorization", BASIC), ("x-scope-orgid", "tenantSecret7"))
 GIVEN_AWAY = (SECRET, BASIC, BASIC.split()[1], "tenantSecret7")
-LIMITS = Limits(bytes=1 << 20, connect=2, read=0.3, total=0.6, pause=0.0)
+LIMITS = ClientLimits(max_bytes=1 << 20, connect=2, read=0.3, total=0.6, pause=0.0)
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 
@@ -207,7 +208,7 @@ CASES = {
 @pytest.fixture
 def jaeger_at(setting, monkeypatch, capsys):
     """Run `show jaeger TRACE_ID` against an address, with secrets to send; the exit code and what it says."""
-    monkeypatch.setattr(client_module, "LIMITS", LIMITS)
+    monkeypatch.setattr(client_module, "DEFAULT_LIMITS", LIMITS)
 
     def run(url: str, *command: str) -> tuple[int, str]:
         setting("JAEGER_URL", url)
@@ -439,9 +440,11 @@ def client():
         def make(
             url: str, sleep: Callable[[float], None] = time.sleep, sent=SENT, **limits: float
         ) -> Client:
-            place = Place("Jaeger", url, URLS["jaeger"], HEADERS["jaeger"])
+            location = BackendLocation(
+                "Jaeger", url, URL_SETTINGS["jaeger"], HEADERS_SETTINGS["jaeger"]
+            )
             return stack.enter_context(
-                contextlib.closing(Client(place, sent, LIMITS._replace(**limits), sleep))
+                contextlib.closing(Client(location, sent, LIMITS._replace(**limits), sleep))
             )
 
         yield make
@@ -504,7 +507,7 @@ def test_no_error_holds_what_is_sent_anywhere(client):
         with pytest.raises(SourceError) as caught:
             asking.get("/x")
     shown = "".join(traceback.format_exception(caught.value)) + repr(
-        (asking, asking.place, asking._http, caught.value)
+        (asking, asking.location, asking._http, caught.value)
     )
     assert not [secret for secret in GIVEN_AWAY if secret in shown]
 
@@ -528,9 +531,9 @@ def test_a_small_body_cannot_fill_the_memory():
             return len(data)
 
     sizes = Sizes()
-    with pytest.raises(response_body.OverlongError):
-        response_body.write(
-            [gzip.compress(b"\0" * (1 << 28))], sizes, 8 << 20, time.monotonic() + 60, packed=True
+    with pytest.raises(response_body.BodyTooLargeError):
+        response_body.copy_body(
+            [gzip.compress(b"\0" * (1 << 28))], sizes, 8 << 20, time.monotonic() + 60, is_gzip=True
         )
     assert sizes.largest <= 1 << 20
 
@@ -548,18 +551,20 @@ def test_an_answer_of_several_gzip_chunks_is_whole():
         [two[:90], two[90:]],
     ):
         file = io.BytesIO()
-        assert response_body.write(
-            chunks, file, 1 << 20, time.monotonic() + 60, packed=True
+        assert response_body.copy_body(
+            chunks, file, 1 << 20, time.monotonic() + 60, is_gzip=True
         ) == len(text)
         assert file.getvalue() == text
     for chunks in ([packed, b"behind"], [packed + b"behind"], [packed[:-1]], []):
-        with pytest.raises(response_body.DamagedError):
-            response_body.write(chunks, io.BytesIO(), 1 << 20, time.monotonic() + 60, packed=True)
+        with pytest.raises(response_body.BodyDamagedError):
+            response_body.copy_body(
+                chunks, io.BytesIO(), 1 << 20, time.monotonic() + 60, is_gzip=True
+            )
 
 
 def test_a_large_answer_is_in_a_file(client):
     """Only small ones are held in memory."""
     with serving(reply(b"[" + b"1," * (1 << 20) + b"1]")) as server:
-        answer: Answer = client(server.url, bytes=1 << 23, total=20, read=5).get("/x")
-    assert answer.file._rolled
-    assert len(answer.document()) == (1 << 20) + 1
+        response: Response = client(server.url, max_bytes=1 << 23, total=20, read=5).get("/x")
+    assert response.file._rolled
+    assert len(response.document()) == (1 << 20) + 1

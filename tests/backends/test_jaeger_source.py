@@ -16,7 +16,7 @@ from failgraph.backends import (
     jaeger as jaeger_module,
     read_backend,
 )
-from failgraph.backends.client import Limits
+from failgraph.backends.client import ClientLimits
 from failgraph.cli import main
 from failgraph.codec import CauseSpan
 from failgraph.settings import Settings
@@ -235,7 +235,7 @@ def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
     asked = ("top", "jaeger", "--kind", "late", "--since", "1h")
     _, rows, err = run(fleet, *asked)
     assert (rows[0]["time_lost_ratio"] is not None, err) == (True, "")
-    monkeypatch.setattr("failgraph.backends.EVERY", 3)
+    monkeypatch.setattr("failgraph.backends.reading._MAX_DURATIONS", 3)
     _, rows, err = run(fleet, *asked)
     assert rows[0]["time_lost_ratio"] is None
     assert err == (
@@ -367,7 +367,7 @@ def test_a_trace_that_went_in_between_is_a_loss(run):
 def test_an_answer_that_is_too_large_is_asked_for_in_parts(run, monkeypatch):
     """A search of v1 gives whole traces: of a shorter time there are fewer."""
     few = dict(list(MANY.items())[:16])
-    monkeypatch.setattr(client_module, "LIMITS", Limits(bytes=3000))
+    monkeypatch.setattr(client_module, "DEFAULT_LIMITS", ClientLimits(max_bytes=3000))
     monkeypatch.setattr(jaeger_module, "_PAGE", 1000)
 
     def answer(asked, _):
@@ -394,9 +394,9 @@ def test_an_answer_that_is_too_large_is_asked_for_in_parts(run, monkeypatch):
 
 def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
     """All traces together are bounded too."""
-    from failgraph import backends
+    from failgraph.backends import fetching
 
-    monkeypatch.setattr(backends, "_MOST_BYTES", 5000)
+    monkeypatch.setattr(fetching, "_MAX_BYTES", 5000)
     with later_jaeger_stand_in(*MANY.values()) as server:
         code, rows, err = run(
             server.url, "list", "jaeger", "--strict", "--since", "1h", "--limit", "50"

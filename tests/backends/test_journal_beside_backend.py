@@ -35,7 +35,9 @@ def of(trace: str, event_id: str, number: int = 2, at: int = NOW, **fields: Any)
 def test_a_trace_that_the_search_does_not_find_is_asked_for(run, tmp_path):
     """Its failing span never ended; the rest of it is in the backend, and is put together with the journal."""
     quiet = moved(process(span(1, None, trace=B), service="policy"))
-    kept = journal(tmp_path, of(B, "lost"), of(A, "e", number=1))
+    kept = journal(
+        tmp_path, of(B, "lost", record={"kind": "transport_timeout"}), of(A, "e", number=1)
+    )
     with tempo_stand_in(failing(A), quiet) as tempo:
         assert ids(run(tempo.url, "list", "tempo")[1]) == [A]
         assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [A, B]
@@ -62,7 +64,7 @@ def test_a_trace_that_is_in_the_journal_alone(run, tmp_path):
 def test_the_conditions_hold_for_the_journal_too(run, tmp_path):
     """Since when, which kind, how many."""
     old = of(B, "old", at=NOW - 7200 * SECOND)
-    kept = journal(tmp_path, old, of(TRACE, "new", record={"failure_kind": "odd_kind"}))
+    kept = journal(tmp_path, old, of(TRACE, "new", record={"kind": "odd_kind"}))
     with tempo_stand_in(failing(A, kind="judge_failed")) as tempo:
         assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [TRACE, A]
         assert sorted(

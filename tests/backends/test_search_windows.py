@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from failgraph.backends.windows import Found, Page, newest
+from failgraph.backends.search_windows import SearchPage, SearchResult, newest_traces
 
 pytestmark = pytest.mark.once
 
@@ -19,12 +19,12 @@ class Backend:
     def __init__(self, moments: dict[str, list[int]], order: list[str]) -> None:
         self.moments, self.order, self.asked = moments, order, 0
 
-    def __call__(self, start: int, end: int) -> Page:
+    def __call__(self, start: int, end: int) -> SearchPage:
         self.asked += 1
         inside = [key for key in self.order if any(start <= at <= end for at in self.moments[key])][
             :PAGE
         ]
-        return Page({key: min(self.moments[key]) for key in inside}, len(inside) >= PAGE)
+        return SearchPage({key: min(self.moments[key]) for key in inside}, len(inside) >= PAGE)
 
 
 @given(st.data())
@@ -37,15 +37,15 @@ def test_nothing_is_passed_over(data):
         key: [at * 16] for key, at in moments.items()
     }  # what is of two moments is told apart by the windows
     limit = data.draw(st.integers(1, 40))
-    found = newest(
+    found = newest_traces(
         Backend(spread, data.draw(st.permutations(list(spread)))), 0, 5000, limit, SMALLEST
     )
     times = sorted((at for (at,) in spread.values()), reverse=True)
     shown = [spread[key][0] for key in found.trace_ids]
     assert len(shown) <= limit
-    if not found.crowded:
+    if not found.is_truncated:
         assert shown == times[:limit]
-        assert found.more or len(times) <= limit
+        assert found.has_older or len(times) <= limit
     else:
         assert max(map(times.count, times)) >= PAGE
         assert set(shown) == set(times) or len(shown) == limit
@@ -54,18 +54,20 @@ def test_nothing_is_passed_over(data):
 def test_a_trace_of_many_moments_is_there_once():
     """A long trace matches in many windows."""
     backend = Backend({"a": [0, 500, 900], "b": [1], "c": [400]}, ["b", "a", "c"])
-    assert newest(backend, 0, 1000, 10, SMALLEST).trace_ids == ["c", "b", "a"]
+    assert newest_traces(backend, 0, 1000, 10, SMALLEST).trace_ids == ["c", "b", "a"]
 
 
 def test_an_answer_that_is_never_short_ends():
     """A backend that always says that there is more is asked so many times and no more, and it is said."""
     asked = []
 
-    def search(start: int, end: int) -> Page:
+    def search(start: int, end: int) -> SearchPage:
         asked.append((start, end))
-        return Page({"a": 5}, full=True)
+        return SearchPage({"a": 5}, is_full=True)
 
-    assert newest(search, 0, 1 << 20, 1, 1 << 10) == Found(["a"], more=True, crowded=True)
+    assert newest_traces(search, 0, 1 << 20, 1, 1 << 10) == SearchResult(
+        ["a"], has_older=True, is_truncated=True
+    )
     assert len(asked) == 11
 
 
@@ -75,7 +77,9 @@ def test_a_backend_that_pays_no_heed_to_windows_is_not_asked_for_ever():
 
     def search(*window):
         asked.append(window)
-        return Page({"a": 1, "b": 2}, full=True)
+        return SearchPage({"a": 1, "b": 2}, is_full=True)
 
-    assert newest(search, 0, 1 << 42, 100, 1) == Found(["b", "a"], more=True, crowded=True)
+    assert newest_traces(search, 0, 1 << 42, 100, 1) == SearchResult(
+        ["b", "a"], has_older=True, is_truncated=True
+    )
     assert len(asked) < 2000

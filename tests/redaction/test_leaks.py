@@ -16,7 +16,8 @@ import failgraph
 import otlp_file
 from builders import event
 from failgraph import FailureEvent, NgFailureEvent, hop, record
-from failgraph.backends.refusals import Place
+from failgraph.backends.error_text import error_text
+from failgraph.backends.location import BackendLocation
 from failgraph.cli import main
 from failgraph.instrumentation import attach as attaching
 from failgraph.redaction.display import display
@@ -230,12 +231,12 @@ def test_nothing_is_imported(tmp_path):
 @pytest.mark.parametrize("form", ["{}", '{{"errors":[{{"msg":{json}}}]}}', '{{"message":{json}}}'])
 def test_nothing_that_a_backend_says(form):
     """Errors of any form, in what the user reads of them."""
-    place = Place(
+    location = BackendLocation(
         "Jaeger", "http://localhost:16686", "FAILGRAPH_JAEGER_URL", "FAILGRAPH_JAEGER_HEADERS"
     )
     for case in SECRETS:
         body = form.format(case.text, json=json.dumps(case.text))
-        told = "\n".join((place.words(body.encode()), display(case.text)))
+        told = "\n".join((error_text(location, body.encode()), display(case.text)))
         assert not [secret for secret in case.secrets if secret in told], case.label
 
 

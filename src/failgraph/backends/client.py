@@ -1,19 +1,24 @@
-"""The one HTTP client: asks one backend, in bounded time and for bounded answers, and follows nobody elsewhere."""
+"""The one HTTP client: asks one backend, bounded in time and size, and follows no redirect."""
 
 from __future__ import annotations
 
 import email.utils
-import json
-import ssl
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, suppress
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from failgraph.backends import refusals, response_body
-from failgraph.backends.address import is_loopback
-from failgraph.backends.refusals import HEAD, Place
-from failgraph.errors import SourceError
+from failgraph.backends import request_errors
+from failgraph.backends.httpx_client import httpx_errors, open_httpx
+from failgraph.backends.location import BackendLocation
+from failgraph.backends.response import HEAD_BYTES, Response
+from failgraph.backends.response_body import (
+    BodyDamagedError,
+    BodyTimeoutError,
+    BodyTooLargeError,
+    copy_body,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -21,91 +26,70 @@ if TYPE_CHECKING:
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
 
-_SPOOLED = 1 << 20
-"""Bytes of an answer that are held in memory; a longer one goes into a temporary file."""
-_BUSY = (429, 503)
-_LONGEST = 15
-"""Digits of a number that are read; with more it is too large whatever they are."""
+_MAX_IN_MEMORY = 1 << 20  # bytes of a body; a longer one goes into a temporary file
+_BUSY_STATUSES = (429, 503)
+_MAX_DIGITS = 15  # of a number in a header; one with more is too large, whatever they are
 
 
-class Limits(NamedTuple):
-    """How much and how long; times in seconds."""
+class ClientLimits(NamedTuple):
+    """How much a client reads, and how long it waits; times in seconds.
 
-    bytes: int = 128 << 20
+    Attributes:
+        max_bytes: The largest body.
+        connect: For a connection.
+        read: Without a byte of the response.
+        total: For one whole response.
+        attempts: How often a busy backend is asked.
+        pause: Before the second attempt if the backend does not say; twice as long before the next.
+        max_pause: The longest pause that a backend may ask for.
+    """
+
+    max_bytes: int = 128 << 20
     connect: float = 5.0
     read: float = 30.0
-    """Without a byte of it."""
     total: float = 120.0
-    """For one body."""
-    tries: int = 3
+    attempts: int = 3
     pause: float = 1.0
-    """Before the second try of a busy backend that does not say how long; twice as long before the third."""
-    longest_pause: float = 15.0
+    max_pause: float = 15.0
 
 
-LIMITS = Limits()
-"""Those of a client to which nobody gives any."""
-
-
-class Answer(NamedTuple):
-    """An answer whose body is there as a whole, until the client is asked for the next."""
-
-    status: int
-    file: IO[bytes]
-    size: int
-    head: bytes
-    """How the body begins."""
-
-    @property
-    def is_json(self) -> bool:
-        """Whether it looks like JSON, whatever it is called."""
-        return self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is a page for people."""
-        return refusals.is_page(self.head)
-
-    def document(self) -> object:
-        """The JSON that it is; None where it is none."""
-        if not self.is_json:
-            return None
-        self.file.seek(0)
-        try:
-            return cast("object", json.load(self.file))
-        except (ValueError, RecursionError):
-            return None
+DEFAULT_LIMITS = ClientLimits()
 
 
 class _BusyError(Exception):
-    """It asks to be asked later: in `pause` seconds, where it says."""
+    """The backend is busy, and may answer after `pause` seconds; None if it does not say."""
 
     def __init__(self, pause: float | None) -> None:
         self.pause = pause
 
 
 class Client:
-    """Asks one backend, below one base address; `close` it in the end.
+    """Sends requests to one backend, below its base URL.
 
-    Raises SourceError for everything but an answer, with one line that says what to do. `headers` go to that address
-    and nowhere else, and into no message.
+    The headers go to that URL and nowhere else, and appear in no message.
+
+    Args:
+        location: The backend.
+        headers: Names and values of headers to send along.
+        limits: How much to read and how long to wait; `DEFAULT_LIMITS` if None.
+        sleep: Waits for some seconds.
     """
 
     def __init__(
         self,
-        place: Place,
+        location: BackendLocation,
         headers: Collection[tuple[str, str]] = (),
-        limits: Limits | None = None,
+        limits: ClientLimits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.place = place._replace(sent=tuple(value for _, value in headers))
-        self._limits = LIMITS if limits is None else limits
+        self.location = location._replace(sent=tuple(value for _, value in headers))
+        self._limits = DEFAULT_LIMITS if limits is None else limits
         self._sleep = sleep
-        self._http = _http_client(self.place, headers, self._limits)
-        self._file = _spool()
+        self._http = open_httpx(self.location, headers, self._limits.read, self._limits.connect)
+        self._file = _temporary_file()
 
     def close(self) -> None:
-        """Close its connections, and the last answer."""
+        """Close the connections, and the file of the last response."""
         self._http.close()
         self._file.close()
 
@@ -115,147 +99,104 @@ class Client:
         fields: Mapping[str, str | int] | None = None,
         accept: str = JSON,
         allowed: Collection[int] = (404,),
-    ) -> Answer:
-        """Ask for `path` below the base. A status that is `allowed` is an answer like 200; any other an error."""
+    ) -> Response:
+        """Send a GET request; a busy backend is asked again.
+
+        Args:
+            path: What follows the base URL.
+            fields: The fields of the query.
+            accept: The content type to ask for.
+            allowed: Statuses that are returned as 200 is.
+
+        Raises:
+            SourceError: There is no such response; the message says what to do.
+        """
+        with httpx_errors(self.location):
+            request = self._http.build_request(
+                "GET", self.location.base + path, params=fields or {}, headers={"accept": accept}
+            )
+        default_pause = self._limits.pause
         attempt = 1
         while True:
             try:
-                return self._asked(
-                    path, fields or {}, accept, allowed, last=attempt >= self._limits.tries
-                )
+                return self._send(request, allowed, is_last=attempt >= self._limits.attempts)
             except _BusyError as busy:
-                self._sleep(
-                    busy.pause
-                    if busy.pause is not None
-                    else self._limits.pause * 2 ** (attempt - 1)
-                )
+                pause = default_pause if busy.pause is None else busy.pause
+            self._sleep(pause)
+            default_pause *= 2
             attempt += 1
 
-    def _asked(
-        self,
-        path: str,
-        fields: Mapping[str, str | int],
-        accept: str,
-        allowed: Collection[int],
-        *,
-        last: bool,
-    ) -> Answer:
-        import httpx
+    def _send(self, request: httpx.Request, allowed: Collection[int], *, is_last: bool) -> Response:
+        deadline = time.monotonic() + self._limits.total
+        with httpx_errors(self.location), closing(self._http.send(request, stream=True)) as reply:
+            if reply.status_code in _BUSY_STATUSES and not is_last:
+                pause = _requested_pause(reply.headers.get("retry-after"))
+                if pause is None or pause <= self._limits.max_pause:
+                    raise _BusyError(pause)
+            return self._read(reply, allowed, deadline)
 
-        until = time.monotonic() + self._limits.total
-        try:
-            with self._http.stream(
-                "GET", self.place.base + path, params=fields, headers={"accept": accept}
-            ) as reply:
-                if reply.status_code in _BUSY and not last:
-                    pause = _pause(reply.headers.get("retry-after"))
-                    if pause is None or pause <= self._limits.longest_pause:
-                        raise _BusyError(pause)
-                return self._taken(reply, allowed, until)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise refusals.unreachable(self.place, error) from None
-        except (httpx.TimeoutException, response_body.OverdueError):
-            raise self.place.error(
-                "does not answer in time; ask again, or for less (--limit, --since)"
-            ) from None
-        except httpx.ProxyError:
-            raise self.place.error(
-                "is behind a proxy of the environment (HTTPS_PROXY) that refuses"
-            ) from None
-        except (httpx.RemoteProtocolError, httpx.NetworkError, response_body.DamagedError):
-            raise self.place.error(
-                "breaks off its answer, or does not speak HTTP; ask again"
-            ) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self.place.error(f"cannot be asked ({type(error).__name__})") from None
-        except UnicodeError:
-            raise self.place.error(
-                f"has a name that no machine can have; mend {self.place.url_setting}"
-            ) from None
-        except response_body.OverlongError:
-            raise refusals.too_large(self.place, self._limits.bytes) from None
-
-    def _fresh_file(self) -> IO[bytes]:
-        """A file for the next answer, in place of that of the one before."""
-        self._file.close()
-        self._file = _spool()
-        return self._file
-
-    def _taken(self, reply: httpx.Response, allowed: Collection[int], until: float) -> Answer:
+    def _read(self, reply: httpx.Response, allowed: Collection[int], deadline: float) -> Response:
         status = reply.status_code
         if 300 <= status < 400:
-            raise refusals.redirected(self.place, status, reply.headers.get("location", ""))
-        packing = reply.headers.get("content-encoding", "identity").strip().lower()
-        if packing not in ("identity", "gzip", ""):
-            raise self.place.error(
+            target = reply.headers.get("location", "")
+            raise request_errors.redirect_error(self.location, status, target)
+        if status != 200 and status not in allowed:
+            raise request_errors.status_error(self.location, status, self._head(reply, deadline))
+        max_bytes = self._limits.max_bytes
+        too_large = request_errors.too_large_error(self.location, max_bytes)
+        if (_parse_count(reply.headers.get("content-length", "")) or 0) > max_bytes:
+            raise too_large
+        try:
+            size = self._copy(reply, max_bytes, deadline)
+        except BodyTooLargeError:
+            raise too_large from None
+        self._file.seek(0)
+        head = self._file.read(HEAD_BYTES)
+        self._file.seek(0)
+        return Response(status, self._file, size, head)
+
+    def _head(self, reply: httpx.Response, deadline: float) -> bytes:
+        """Return the beginning of the body of an error."""
+        with suppress(BodyTooLargeError):
+            self._copy(reply, HEAD_BYTES, deadline)
+        self._file.seek(0)
+        return self._file.read(HEAD_BYTES)
+
+    def _copy(self, reply: httpx.Response, max_bytes: int, deadline: float) -> int:
+        """Copy a body into a new file in place of the last one, and return its size in bytes.
+
+        Raises:
+            BodyTooLargeError: It is larger than `max_bytes`, of which the file holds so many.
+            SourceError: It cannot be read.
+        """
+        encoding = reply.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "gzip", ""):
+            raise self.location.error(
                 "packs its answers in a way that it was not asked for; a proxy may do that"
             )
-        accepted = status == 200 or status in allowed
-        most = self._limits.bytes if accepted else HEAD
-        if accepted and (_number(reply.headers.get("content-length", "")) or 0) > most:
-            raise response_body.OverlongError
-        file = self._fresh_file()
+        self._file.close()
+        self._file = _temporary_file()
+        chunks = reply.iter_raw()
         try:
-            size = response_body.write(
-                reply.iter_raw(), file, most, until, packed=packing == "gzip"
-            )
-        except response_body.OverlongError:
-            if accepted:
-                raise
-            size = most
-        file.seek(0)
-        head = file.read(HEAD)
-        file.seek(0)
-        if not accepted:
-            raise refusals.refused(self.place, status, head)
-        return Answer(status, file, size, head)
+            return copy_body(chunks, self._file, max_bytes, deadline, is_gzip=encoding == "gzip")
+        except BodyTimeoutError:
+            raise request_errors.timeout_error(self.location) from None
+        except BodyDamagedError:
+            raise request_errors.broken_response_error(self.location) from None
 
 
-def _spool() -> IO[bytes]:
-    return cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=_SPOOLED, prefix="failgraph-"))
+def _temporary_file() -> IO[bytes]:
+    return cast(
+        "IO[bytes]",
+        tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY, prefix="failgraph-"),
+    )
 
 
-def _http_client(
-    place: Place, headers: Collection[tuple[str, str]], limits: Limits
-) -> httpx.Client:
-    try:
-        import httpx
-    except ImportError:
-        raise SourceError(f"asking {place} needs httpx: pip install 'failgraph[cli]'") from None
-    times = httpx.Timeout(limits.read, connect=limits.connect)
-    ours = [("accept-encoding", "gzip"), ("user-agent", "failgraph")]
-    try:
-        return httpx.Client(
-            headers=[*ours, *headers],
-            timeout=times,
-            follow_redirects=False,
-            # With a transport of its own it asks no proxy of the environment.
-            transport=httpx.HTTPTransport(verify=_trusted(place.base))
-            if is_loopback(place.base)
-            else None,
-        )
-    except UnicodeError:
-        raise SourceError(
-            f"{place.headers_setting} holds a value that no header can carry"
-        ) from None
-    except OSError:
-        raise SourceError("the file that SSL_CERT_FILE names cannot be read") from None
-    except (ValueError, ImportError):
-        raise SourceError(
-            "the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used"
-        ) from None
-
-
-def _trusted(base: str) -> ssl.SSLContext | bool:
-    """Who is trusted: over plain http, where there is nothing to verify, nobody, since loading all CAs takes 50 ms."""
-    return True if base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _pause(retry_after: str | None) -> float | None:
-    """The seconds that a busy backend asks for; None where it does not say."""
+def _requested_pause(retry_after: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for, or None if it is not usable."""
     if retry_after is None:
         return None
-    seconds = _number(retry_after)
+    seconds = _parse_count(retry_after)
     if seconds is not None:
         return float(seconds)
     try:
@@ -264,7 +205,7 @@ def _pause(retry_after: str | None) -> float | None:
         return None
 
 
-def _number(text: str) -> int | None:
-    """A count as HTTP writes one; None for anything else."""
-    found = text.strip()
-    return int(found[:_LONGEST]) if found.isdecimal() and found.isascii() else None
+def _parse_count(text: str) -> int | None:
+    """Return a count as HTTP writes one, or None for anything else."""
+    digits = text.strip()
+    return int(digits[:_MAX_DIGITS]) if digits.isdecimal() and digits.isascii() else None

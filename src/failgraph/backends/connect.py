@@ -1,43 +1,65 @@
-"""A backend that can be asked, from an address: of which kind it is, and with what is configured for that place."""
+"""From an address to a backend that can be asked, with the headers that belong to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from typing import Final, NamedTuple
 
 from failgraph.backends import detect
-from failgraph.backends.address import HEADERS, URLS, Address, Kind, headers_for
+from failgraph.backends.address import Address
+from failgraph.backends.backend import Backend
+from failgraph.backends.backend_settings import (
+    HEADERS_SETTINGS,
+    URL_SETTINGS,
+    BackendKind,
+    headers_for,
+)
 from failgraph.backends.client import Client
 from failgraph.backends.jaeger import Jaeger
-from failgraph.backends.refusals import Place
+from failgraph.backends.location import BackendLocation
 from failgraph.backends.tempo import Tempo
 from failgraph.settings import Settings
 
+_BACKENDS: Final[dict[BackendKind, Callable[[Client], Backend]]] = {
+    "jaeger": Jaeger,
+    "tempo": Tempo,
+}
+
+
+class Connection(NamedTuple):
+    """A backend that can be asked, and how messages name it."""
+
+    location: BackendLocation
+    backend: Backend
+
 
 @contextmanager
-def connected(address: Address, settings: Settings) -> Iterator[tuple[Place, Jaeger | Tempo]]:
-    """The backend of an address. Raises SourceError where it is neither Jaeger nor Tempo."""
-    kind = address.kind or _found_kind(address.base, settings)
-    with closing(_client(kind, kind, address.base, settings)) as client:
-        yield client.place, Jaeger(client) if kind == "jaeger" else Tempo(client)
+def connected(address: Address, settings: Settings) -> Iterator[Connection]:
+    """Provide the backend of an address.
+
+    Raises:
+        SourceError: It cannot be reached, or is neither Jaeger nor Tempo.
+    """
+    base = address.base
+    kind = address.kind or _detected_kind(base, settings)
+    location = BackendLocation(kind.capitalize(), base, URL_SETTINGS[kind], HEADERS_SETTINGS[kind])
+    with closing(Client(location, headers_for(kind, base, settings))) as client:
+        yield Connection(client.location, _BACKENDS[kind](client))
 
 
-def _found_kind(base: str, settings: Settings) -> Kind:
-    """Which it is, by asking; what is sent along is only what is configured for each, at that origin."""
-    kinds = detect.order(base, settings)
+def _detected_kind(base: str, settings: Settings) -> BackendKind:
+    """Ask which backend it is; each question carries only that kind's headers for this origin."""
+    location = BackendLocation(
+        "the backend",
+        base,
+        " or ".join(URL_SETTINGS.values()),
+        " or ".join(HEADERS_SETTINGS.values()),
+    )
+    kinds = detect.probing_order(base, settings)
     for kind in kinds:
-        with closing(_client(None, kind, base, settings)) as client:
+        with closing(Client(location, headers_for(kind, base, settings))) as client:
             if detect.is_kind(kind, client):
                 return kind
-    with closing(_client(None, kinds[0], base, settings)) as client:
-        raise detect.neither(base, client)
-
-
-def _client(known: Kind | None, kind: Kind, base: str, settings: Settings) -> Client:
-    headers = headers_for(kind, base, settings)
-    if known is None:
-        return Client(
-            Place("the backend", base, " or ".join(URLS.values()), " or ".join(HEADERS.values())),
-            headers,
-        )
-    return Client(Place(kind.capitalize(), base, URLS[kind], HEADERS[kind]), headers)
+    with closing(Client(location, headers_for(kinds[0], base, settings))) as client:
+        raise detect.unknown_backend_error(base, client)

@@ -1,49 +1,68 @@
-"""Which backend an address is of, found out by asking."""
+"""Find out by asking which backend a URL belongs to."""
 
 from __future__ import annotations
 
-from failgraph.backends import refusals
-from failgraph.backends.address import HEADERS, KINDS, URLS, Kind, configured, origin, shown
-from failgraph.backends.client import Answer, Client
+from failgraph.backends import request_errors
+from failgraph.backends.backend_settings import (
+    BACKEND_KINDS,
+    HEADERS_SETTINGS,
+    URL_SETTINGS,
+    BackendKind,
+    configured_base,
+)
+from failgraph.backends.client import Client
+from failgraph.backends.response import Response
+from failgraph.backends.urls import display_url, origin
 from failgraph.errors import SourceError
 from failgraph.settings import Settings
 
-ANY_ANSWER = frozenset(range(400, 600)) - {401, 403, 429, 503}
-"""Statuses by which something says that it has no such path, whatever it means to say."""
+_ANY_ERROR = frozenset(range(400, 600)) - {401, 403, 429, 503}
+"""Statuses that some server returns for a path that it does not have."""
 
 
-def order(base: str, settings: Settings) -> list[Kind]:
-    """Which kinds to try, the likelier first: that of the setting of the same origin."""
-    return sorted(KINDS, key=lambda kind: origin(configured(kind, settings)) != origin(base))
-
-
-def is_kind(kind: Kind, client: Client) -> bool:
-    """Whether what answers is such a backend."""
-    if kind == "tempo":
-        return _asked(client, "/api/echo").head.strip() == b"echo"
-    paths = (("/api/v3/services", "services"), ("/api/services", "data"))
-    return any(_has(_asked(client, path), key) for path, key in paths)
-
-
-def neither(base: str, client: Client) -> SourceError:
-    """The error where it is none of them; Grafana is told how to be asked."""
-    if _has(_asked(client, "/api/health"), "database"):
-        return SourceError(
-            f"{shown(base)} is Grafana, which holds no traces itself; set {URLS['tempo']} to Tempo's address, or to"
-            f" that of its data source here, …/api/datasources/proxy/uid/UID, and {HEADERS['tempo']} to a token for it"
-        )
-    answer = _asked(client, "/")
-    if answer.is_page:
-        return refusals.a_page(client.place)
-    return SourceError(
-        f"{shown(base)} answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before /api"
+def probing_order(base: str, settings: Settings) -> list[BackendKind]:
+    """Return the kinds to try, first one whose setting has the same origin."""
+    return sorted(
+        BACKEND_KINDS, key=lambda kind: origin(configured_base(kind, settings)) != origin(base)
     )
 
 
-def _asked(client: Client, path: str) -> Answer:
-    return client.get(path, allowed=ANY_ANSWER)
+def is_kind(kind: BackendKind, client: Client) -> bool:
+    """Return True if the client's base URL belongs to such a backend."""
+    return _is_tempo(client) if kind == "tempo" else _is_jaeger(client)
 
 
-def _has(answer: Answer, key: str) -> bool:
-    document = answer.document() if answer.status == 200 else None
+def _is_jaeger(client: Client) -> bool:
+    return _has_key(client, "/api/v3/services", "services") or _has_key(
+        client, "/api/services", "data"
+    )
+
+
+def _is_tempo(client: Client) -> bool:
+    return _probe(client, "/api/echo").head.strip() == b"echo"
+
+
+def unknown_backend_error(base: str, client: Client) -> SourceError:
+    """Return the error for a URL of neither backend; for Grafana, it says how to reach Tempo."""
+    if _has_key(client, "/api/health", "database"):
+        return SourceError(
+            f"{display_url(base)} is Grafana, which holds no traces itself; set {URL_SETTINGS['tempo']} to Tempo's"
+            f" address, or to that of its data source here, …/api/datasources/proxy/uid/UID, and"
+            f" {HEADERS_SETTINGS['tempo']} to a token for it"
+        )
+    if _probe(client, "/").is_html:
+        return request_errors.html_page_error(client.location)
+    return SourceError(
+        f"{display_url(base)} answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before"
+        " /api"
+    )
+
+
+def _probe(client: Client, path: str) -> Response:
+    return client.get(path, allowed=_ANY_ERROR)
+
+
+def _has_key(client: Client, path: str, key: str) -> bool:
+    response = _probe(client, path)
+    document = response.document() if response.status == 200 else None
     return isinstance(document, dict) and key in document

@@ -1,4 +1,4 @@
-"""The body of an answer, into a file: bounded in bytes and in time, also behind gzip."""
+"""Copy the body of a response into a file, bounded in bytes and in time, also behind gzip."""
 
 from __future__ import annotations
 
@@ -7,58 +7,67 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO
 
-_CHUNK = 1 << 20
-"""Bytes that are unpacked at a time, so that a small body cannot fill the memory."""
-_GZIP = 31
-"""What zlib calls its own form with gzip's head around it."""
+_CHUNK = 1 << 20  # bytes that are unpacked at a time, so that a small body cannot fill the memory
+_GZIP = 31  # zlib's `wbits` for data with a gzip header
 
 
-class OverlongError(Exception):
-    """There is more of it than may be."""
+class BodyTooLargeError(Exception):
+    """The body is larger than the limit."""
 
 
-class OverdueError(Exception):
-    """It takes longer than it may."""
+class BodyTimeoutError(Exception):
+    """The body takes longer than the limit."""
 
 
-class DamagedError(Exception):
-    """It is not packed as it says, or breaks off."""
+class BodyDamagedError(Exception):
+    """The body is not valid gzip, or ends early."""
 
 
-def write(
-    chunks: Iterable[bytes], file: IO[bytes], most: int, until: float, *, packed: bool
+def copy_body(
+    chunks: Iterable[bytes], file: IO[bytes], max_bytes: int, deadline: float, *, is_gzip: bool
 ) -> int:
-    """Write a body into `file`, gunzipped where it is `packed`; how many bytes.
+    """Copy a body into `file` and return its size in bytes.
 
-    Raises OverlongError past `most` bytes and OverdueError past `until` on the monotonic clock.
+    Args:
+        chunks: The body as it arrives.
+        file: Gets the body, unpacked, up to `max_bytes`.
+        max_bytes: The largest size, after unpacking.
+        deadline: The time on the monotonic clock by which it must have arrived.
+        is_gzip: True if the body is compressed with gzip.
+
+    Raises:
+        BodyTooLargeError: The body is larger than `max_bytes`.
+        BodyTimeoutError: The deadline has passed.
+        BodyDamagedError: The gzip data is damaged.
     """
+    in_time = _until(chunks, deadline)
     size = 0
-    for chunk in _unpacked(_in_time(chunks, until)) if packed else _in_time(chunks, until):
-        file.write(chunk[: most - size])
+    for chunk in _unpack(in_time) if is_gzip else in_time:
+        file.write(chunk[: max_bytes - size])
         size += len(chunk)
-        if size > most:
-            raise OverlongError
+        if size > max_bytes:
+            raise BodyTooLargeError
     return size
 
 
-def _in_time(chunks: Iterable[bytes], until: float) -> Iterator[bytes]:
+def _until(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
     for chunk in chunks:
-        if time.monotonic() > until:
-            raise OverdueError
+        if time.monotonic() > deadline:
+            raise BodyTimeoutError
         yield chunk
 
 
-def _unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    unpack = zlib.decompressobj(wbits=_GZIP)
+def _unpack(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(wbits=_GZIP)
     try:
         for chunk in chunks:
             rest = chunk
             while rest:
-                if unpack.eof:  # another member
-                    unpack = zlib.decompressobj(wbits=_GZIP)
-                yield unpack.decompress(rest, _CHUNK)
-                rest = unpack.unused_data or unpack.unconsumed_tail
+                if unpacker.eof:  # another gzip member follows
+                    unpacker = zlib.decompressobj(wbits=_GZIP)
+                yield unpacker.decompress(rest, _CHUNK)
+                rest = unpacker.unused_data or unpacker.unconsumed_tail
     except zlib.error:
-        raise DamagedError from None
-    if not unpack.eof:
-        raise DamagedError
+        raise BodyDamagedError from None
+    if not unpacker.eof:
+        raise BodyDamagedError

@@ -3,135 +3,153 @@
 from __future__ import annotations
 
 import json
-import re
+from typing import NamedTuple
 
 from failgraph import semconv
-from failgraph.backends import refusals
-from failgraph.backends.client import PROTOBUF, Answer, Client
+from failgraph.backends import request_errors
+from failgraph.backends.client import PROTOBUF, Client
 from failgraph.backends.empty_responses import is_empty
-from failgraph.backends.windows import Found, Page, newest
+from failgraph.backends.response import Response
+from failgraph.backends.search_windows import SearchPage, SearchResult, newest_traces
+from failgraph.backends.trace_ids import padded_trace_id
 from failgraph.readers.json_values import non_negative
 from failgraph.readers.protobuf_messages import looks_like_protobuf
 from failgraph.text import escape_surrogates
 from failgraph.traces.query import Query
 
-_PAGE = 100
-_SECOND = 1_000_000_000
-"""Nanoseconds; a search knows no parts of it."""
-_MS = 1_000_000
-_TRACE_ID = re.compile(r"[0-9a-fA-F]{1,32}")
+_PAGE = 100  # traces in a response
+_NS_PER_SECOND = 1_000_000_000
+_NS_PER_MS = 1_000_000
+_SMALLEST_WINDOW = _NS_PER_SECOND  # a search knows no parts of a second
+_EVERY_TRACE = "{ }"
+
+
+class _Times(NamedTuple):
+    """Start and duration of a trace in ns; 0 if unknown."""
+
+    start: int
+    duration: int
 
 
 class Tempo:
-    """Asks a Tempo; which of its APIs it has is found out once."""
+    """A Tempo; which of its APIs it has is found out once."""
+
+    search_delay: str | None = "Tempo's search finds a trace only some seconds after it has arrived"
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._has_v2 = True
 
-    def trace(self, trace_id: str) -> Answer | None:
-        """A trace; None where Tempo does not have it, or not yet."""
+    def trace(self, trace_id: str) -> Response | None:
+        """Return a response that holds the trace, or None if Tempo does not have it."""
         if self._has_v2:
-            answer = self._client.get(f"/api/v2/traces/{trace_id}", accept=PROTOBUF)
-            if answer.status == 200 and not answer.is_page:
-                return self._given(answer)
-            self._has_v2 = not answer.is_page and not _no_route(answer)
-        answer = self._client.get(f"/api/traces/{trace_id}", accept=PROTOBUF)
-        if answer.status == 200:
-            return self._given(answer)
-        if _no_route(answer) and not self._has_v2:
-            raise refusals.refused(self._client.place, 404, answer.head)
+            response = self._client.get(f"/api/v2/traces/{trace_id}", accept=PROTOBUF)
+            if response.status == 200 and not response.is_html:
+                return self._checked(response)
+            self._has_v2 = not response.is_html and not _is_unknown_path(response)
+        response = self._client.get(f"/api/traces/{trace_id}", accept=PROTOBUF)
+        if response.status == 200:
+            return self._checked(response)
+        if _is_unknown_path(response) and not self._has_v2:
+            raise request_errors.status_error(self._client.location, 404, response.head)
         return None
 
-    def failing(self, query: Query, since: int, until: int, limit: int) -> Found:
-        """The newest traces that may be what is asked for, between two times in ns."""
-        asked = traceql(query)
+    def search(self, query: Query, since: int, until: int, limit: int) -> SearchResult:
+        """Return the newest traces that may match a query; see `Backend.search`."""
+        expression = traceql(query)
 
-        def search(start: int, end: int) -> Page:
-            found = self._search(asked, start // _SECOND, -(-end // _SECOND))
-            return Page(
-                {trace_id: began for trace_id, (began, _) in found.items()}, len(found) >= _PAGE
-            )
+        def search(start: int, end: int) -> SearchPage:
+            return _page(self._search(expression, start, end))
 
-        return newest(search, since, until, limit, _SECOND)
+        return newest_traces(search, since, until, limit, _SMALLEST_WINDOW)
 
     def durations(self, since: int, until: int, limit: int) -> dict[str, int | None] | None:
-        """Of all traces between two times, in ns to the ms; None where there are more than `limit`."""
-        lengths: dict[str, int | None] = {}
+        """Return the durations of all traces between two times, to the ms."""
+        durations: dict[str, int | None] = {}
 
-        def search(start: int, end: int) -> Page:
-            found = self._search("{ }", start // _SECOND, -(-end // _SECOND))
-            lengths.update((trace_id, took) for trace_id, (_, took) in found.items())
-            return Page(
-                {trace_id: began for trace_id, (began, _) in found.items()}, len(found) >= _PAGE
-            )
+        def search(start: int, end: int) -> SearchPage:
+            times = self._search(_EVERY_TRACE, start, end)
+            durations.update((trace_id, each.duration) for trace_id, each in times.items())
+            return _page(times)
 
-        every = newest(search, since, until, limit, _SECOND)
-        return (
-            None
-            if every.more or every.crowded
-            else {trace_id: lengths[trace_id] for trace_id in every.trace_ids}
-        )
+        result = newest_traces(search, since, until, limit, _SMALLEST_WINDOW)
+        if result.has_older or result.is_truncated:
+            return None
+        return {trace_id: durations[trace_id] for trace_id in result.trace_ids}
 
-    def _search(self, asked: str, start: int, end: int) -> dict[str, tuple[int, int]]:
-        """Start and duration of each trace that is found, in ns, by its id; 0 where unknown."""
-        of_time: dict[str, str | int] = {
-            "q": asked,
-            "start": start,
-            "end": max(end, start + 1),
+    def _search(self, expression: str, start: int, end: int) -> dict[str, _Times]:
+        """Return the traces that one search finds between two times in ns, by trace id."""
+        start_second = start // _NS_PER_SECOND
+        end_second = -(-end // _NS_PER_SECOND)
+        fields: dict[str, str | int] = {
+            "q": expression,
+            "start": start_second,
+            "end": max(end_second, start_second + 1),
             "limit": _PAGE,
             "spss": 1,
         }
-        answer = self._client.get("/api/search", of_time, allowed=())
-        document = answer.document()
-        if answer.is_page:
-            raise refusals.a_page(self._client.place)
+        response = self._client.get("/api/search", fields, allowed=())
+        document = response.document()
+        if response.is_html:
+            raise request_errors.html_page_error(self._client.location)
         if not isinstance(document, dict) or not document.keys() & {"traces", "metrics"}:
-            raise refusals.other_product(self._client.place)
+            raise request_errors.wrong_product_error(self._client.location)
         traces = document.get("traces")
-        found = (
-            [item for item in traces if isinstance(item, dict)] if isinstance(traces, list) else []
-        )
-        return {
-            id_.lower().zfill(32): (
-                non_negative(item.get("startTimeUnixNano")),
-                _MS * non_negative(item.get("durationMs")),
-            )
-            for item in found
-            if isinstance(id_ := item.get("traceID"), str) and _TRACE_ID.fullmatch(id_)
-        }
+        found: dict[str, _Times] = {}
+        for trace in traces if isinstance(traces, list) else ():
+            trace_id = padded_trace_id(trace.get("traceID")) if isinstance(trace, dict) else None
+            if trace_id is not None:
+                start_nano = non_negative(trace.get("startTimeUnixNano"))
+                found[trace_id] = _Times(
+                    start_nano, _NS_PER_MS * non_negative(trace.get("durationMs"))
+                )
+        return found
 
-    def _given(self, answer: Answer) -> Answer | None:
-        if answer.is_page:
-            raise refusals.a_page(self._client.place)
-        if answer.size and not answer.is_json and not looks_like_protobuf(answer.head):
-            raise refusals.other_product(self._client.place)
-        return None if is_empty(answer) else answer
+    def _checked(self, response: Response) -> Response | None:
+        """Return a response of status 200 that holds a trace, or None if it is empty."""
+        if response.is_html:
+            raise request_errors.html_page_error(self._client.location)
+        if response.size and not response.is_json and not looks_like_protobuf(response.head):
+            raise request_errors.wrong_product_error(self._client.location)
+        return None if is_empty(response) else response
+
+
+def _page(times: dict[str, _Times]) -> SearchPage:
+    starts = {trace_id: each.start for trace_id, each in times.items()}
+    return SearchPage(starts, is_full=len(times) >= _PAGE)
 
 
 def traceql(query: Query) -> str:
-    """The search for the traces that may match: all that do are among them."""
+    """Return the TraceQL search that finds every trace that matches, and perhaps others."""
     if query.rollout_id is not None:
         return f"{{ span.{semconv.ROLLOUT_ID} = {_quoted(query.rollout_id)} }}"
-    of_event = [f'event:name = "{semconv.EVENT_NAME}"']
-    for key, values in ((semconv.KIND, query.kinds), (semconv.BOUNDARY, query.boundaries)):
-        one_of = " || ".join(f"event.{key} = {_quoted(value)}" for value in sorted(values))
-        of_event += [f"({one_of})"] if len(values) > 1 else [one_of] if values else []
-    events = f"{{ {' && '.join(of_event)} }}"
+    conditions = [f'event:name = "{semconv.EVENT_NAME}"']
+    conditions += _one_of(f"event.{semconv.KIND}", query.kinds)
+    conditions += _one_of(f"event.{semconv.BOUNDARY}", query.boundaries)
+    events = f"{{ {' && '.join(conditions)} }}"
     if query.services:
-        one_of = " || ".join(
-            f"resource.service.name = {_quoted(name)}" for name in sorted(query.services)
-        )
-        return f"{events} && {{ {one_of} }}"
-    hops = f"{{ span.{semconv.REPORT_SCHEMA_VERSION} = {semconv.SCHEMA_VERSION} }}"
-    return events if query.kinds or query.boundaries else f"{events} || {hops}"
+        service = " || ".join(_equalities("resource.service.name", query.services))
+        return f"{events} && {{ {service} }}"
+    if query.kinds or query.boundaries:
+        return events
+    return f"{events} || {{ span.{semconv.REPORT_SCHEMA_VERSION} = {semconv.SCHEMA_VERSION} }}"
+
+
+def _one_of(field: str, values: frozenset[str]) -> list[str]:
+    """Return the condition that a field has one of some values; none if there are no values."""
+    equalities = _equalities(field, values)
+    return [f"({' || '.join(equalities)})"] if len(equalities) > 1 else equalities
+
+
+def _equalities(field: str, values: frozenset[str]) -> list[str]:
+    return [f"{field} = {_quoted(value)}" for value in sorted(values)]
 
 
 def _quoted(text: str) -> str:
-    """A string of TraceQL, which are Go's: JSON's escapes but those of half characters."""
+    """Return a string literal of TraceQL, which is Go's: JSON's without escapes of surrogates."""
     return json.dumps(escape_surrogates(text), ensure_ascii=False)
 
 
-def _no_route(answer: Answer) -> bool:
-    """Whether it is what a server says that has nothing at such a path."""
-    return answer.status == 404 and answer.head.lower().startswith(b"404 page not found")
+def _is_unknown_path(response: Response) -> bool:
+    """Return True if the server has nothing at this path; a 404 of Tempo's own has other words."""
+    return response.status == 404 and response.head.lower().startswith(b"404 page not found")

@@ -69,7 +69,7 @@ def _trace_source(given: str) -> TraceSource:
     def read_trace(trace_id: str) -> Reading:
         if address is None:
             return _read_so_far(given)
-        return read_backend(address._replace(trace_id=trace_id), Query(), current())[0]
+        return read_backend(address._replace(trace_id=trace_id), Query(), current()).reading
 
     return TraceSource(display(source_name(given, address)), read_trace)
 

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from failgraph.backends import Address, address_of, read_backend
-from failgraph.backends.address import shown
+from failgraph.backends.urls import display_url
 from failgraph.cli.output import fetching_progress, reading_progress
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
@@ -70,7 +70,7 @@ def source_name(given: str, address: Address | None) -> str:
     """What messages call a source: an address without what it holds besides."""
     if address is None or given == address.kind:
         return given
-    return shown(address.base)
+    return display_url(address.base)
 
 
 def _checked_trace_id(name: str, given: str) -> str:
@@ -110,7 +110,9 @@ def _read_backend(
     name: str, address: Address, query: Query, journal: str | None, *, every: bool
 ) -> ReadSource:
     with fetching_progress() as progress, open_journal(journal) as more:
-        reading, notes = read_backend(address, query, current(), progress, more, every=every)
+        reading, notes = read_backend(
+            address, query, current(), progress, more, all_durations=every
+        )
     trace_id = address.trace_id
     if trace_id is not None and trace_id not in reading.durations:
         raise SourceError(

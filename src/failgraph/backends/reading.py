@@ -1,0 +1,166 @@
+"""Read one trace of a backend, or the newest traces with failures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from failgraph.backends.address import Address
+from failgraph.backends.backend import Backend
+from failgraph.backends.connect import connected
+from failgraph.backends.fetching import FetchProgress, TraceFetcher
+from failgraph.backends.search_windows import SearchResult
+from failgraph.backends.spool import TraceSpool
+from failgraph.errors import SourceError
+from failgraph.losses import Loss
+from failgraph.readers import Reading
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import SourceFile
+from failgraph.settings import Settings
+from failgraph.traces.query import Query
+
+_DEFAULT_LIMIT = 100  # traces that are read if the query has no limit
+_MAX_DURATIONS = 1000  # traces whose durations are summed up
+_DEFAULT_LOOKBACK = 3600 * 1_000_000_000  # ns before now, if the query has no start
+_CLOCK_SKEW = 60 * 1_000_000_000  # ns that the clocks of other machines may be ahead
+
+
+class BackendReading(NamedTuple):
+    """What was read of a backend.
+
+    Attributes:
+        reading: The traces.
+        notes: Sentences that say what was not looked at.
+    """
+
+    reading: Reading
+    notes: tuple[str, ...] = ()
+
+
+class _TimeWindow(NamedTuple):
+    """From when to when traces are looked at, in ns since the epoch."""
+
+    since: int
+    until: int
+
+
+def read_backend(
+    address: Address,
+    query: Query,
+    settings: Settings,
+    progress: FetchProgress | None = None,
+    journal: Sequence[SourceFile] = (),
+    *,
+    all_durations: bool = False,
+) -> BackendReading:
+    """Read the trace of an address, or the newest traces that may match a query.
+
+    Causes in other traces are fetched too. The reading is empty if neither the backend nor the
+    journal has a match.
+
+    Args:
+        address: The backend, and the trace if it is one.
+        query: What to search for if the address has no trace.
+        settings: The settings, which hold the headers for the backend.
+        progress: Called while traces are fetched; None disables it.
+        journal: The files of a journal. Its traces are looked up in the backend as well.
+        all_durations: True if the reading shall have the durations of all traces of the time, also
+            of those without failures. It has none if there are too many, which a note says, or if
+            traces with failures were left out.
+
+    Raises:
+        SourceError: The backend does not give what it is asked for; the message says what to do.
+    """
+    try:
+        with (
+            connected(address, settings) as connection,
+            closing(TraceSpool(str(connection.location))) as spool,
+        ):
+            if progress is not None:
+                progress(0, 0)
+            fetcher = TraceFetcher(connection, spool, journal)
+            if address.trace_id is not None:
+                return _read_trace(address.trace_id, fetcher, progress)
+            return _read_newest(query, fetcher, progress, all_durations=all_durations)
+    except OSError as error:
+        raise SourceError(
+            f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place"
+        ) from None
+
+
+def _read_trace(
+    trace_id: str, fetcher: TraceFetcher, progress: FetchProgress | None
+) -> BackendReading:
+    fetcher.fetch([trace_id], progress)  # a missing trace is the result, not a loss
+    return BackendReading(fetcher.read_with_causes([trace_id]))
+
+
+def _read_newest(
+    query: Query, fetcher: TraceFetcher, progress: FetchProgress | None, *, all_durations: bool
+) -> BackendReading:
+    location, backend = fetcher.connection
+    window = _time_window(query)
+    result = backend.search(query, window.since, window.until, _limit(query))
+    losses = fetcher.fetch(result.trace_ids, progress)
+    if result.is_truncated:
+        crowded = f"{location} has more traces of one moment than it gives at once"
+        losses.append(Loss("partial_trace", crowded))
+    journal_traces = _journal_traces(fetcher.journal, query, window, result)
+    fetcher.fetch(journal_traces)
+    reading = fetcher.read_with_causes([*result.trace_ids, *journal_traces])
+    notes = _search_notes(query, result, backend)
+    if all_durations:
+        durations = None if result.has_older else backend.durations(*window, _MAX_DURATIONS)
+        if durations is None and not result.has_older:
+            notes.append(
+                f"there are more than {_MAX_DURATIONS} traces, too many to sum up their durations; --since sets from"
+                " when on"
+            )
+        known = {} if durations is None else {**durations, **reading.durations}
+        reading = reading._replace(durations=known)
+    reading = reading._replace(losses=(*losses, *reading.losses))
+    return BackendReading(reading, tuple(notes))
+
+
+def _limit(query: Query) -> int:
+    return _DEFAULT_LIMIT if query.limit is None else query.limit
+
+
+def _time_window(query: Query) -> _TimeWindow:
+    now = time.time_ns()
+    since = now - _DEFAULT_LOOKBACK if query.since_unix_nano is None else query.since_unix_nano
+    return _TimeWindow(since, max(now, since) + _CLOCK_SKEW)
+
+
+def _search_notes(query: Query, result: SearchResult, backend: Backend) -> list[str]:
+    notes = []
+    if result.has_older:
+        notes.append(
+            f"looked at the newest {len(result.trace_ids)} of more traces; --limit sets how many"
+        )
+    if query.since_unix_nano is None:
+        notes.append("looked at the last hour; --since sets from when on")
+    if not result.trace_ids and backend.search_delay is not None:
+        notes.append(backend.search_delay)
+    return notes
+
+
+def _journal_traces(
+    journal: Sequence[SourceFile], query: Query, window: _TimeWindow, result: SearchResult
+) -> list[str]:
+    """Return the newest matching traces of the journal that the search did not find.
+
+    The backend may hold a part of them.
+    """
+    if not journal:
+        return []
+    trace_ids = [
+        trace.trace_id
+        for trace in read_files(journal).traces
+        if window.since <= trace.start_unix_nano <= window.until
+        and query.matches(trace)
+        and trace.trace_id not in result.trace_ids
+    ]
+    return trace_ids[-_limit(query) :]
