@@ -16,7 +16,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from doc_tables import DOCS, README, ROOT, TABLES, with_tables
-from failgraph.cli.parser import parser
+from failgraph.cli.parser import build_parser
 from failgraph.settings import names as settings
 from gym_rows import FAILING, lines, scored
 
@@ -172,7 +172,7 @@ def is_plausible(line: str) -> bool:
     while "=" in words[0] and words[0].partition("=")[0].isupper():
         words.pop(0)
     if words[0] == "failgraph":
-        return parser(words[1:]).parse_args(words[1:]) is not None
+        return build_parser().parse_args(words[1:]) is not None
     if words[0] == "make":
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         return all(word in targets for word in words[1:] if "=" not in word)
@@ -203,9 +203,9 @@ def test_commands_that_are_only_shown_exist():
     assert len(shown) > 20
     for _, *words in shown:
         if words[1:]:
-            assert parser(words).parse_args(words), words
+            assert build_parser().parse_args(words), words
         else:
-            assert f"    {words[0]} " in parser([]).format_help(), words
+            assert f"    {words[0]} " in build_parser().format_help(), words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -247,6 +247,18 @@ def resolves(dotted: str) -> bool:
     except ModuleNotFoundError:
         return hasattr(import_module(module), rest)
     return True
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=name)
+def test_a_page_names_only_files_that_exist(page):
+    """A path to a Python file, or to a folder, is one of the repository or of the package."""
+    for path in re.findall(r"`([\w./-]+(?:\.py|/))`", prose(page)):
+        found = [
+            root / path for root in (ROOT, ROOT / "src" / "failgraph", ROOT / "collector-config")
+        ]
+        found += (ROOT / "src" / "failgraph").glob(f"*/{path}")
+        theirs = path.endswith(("NAME.py", "sitecustomize.py"))
+        assert theirs or any(each.exists() for each in found), path
 
 
 def test_every_counter_that_is_explained_is_counted():
