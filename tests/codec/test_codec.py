@@ -374,10 +374,12 @@ def seen(
     failure_id: str | None = None,
     omitted: bool = False,
     total: int | None = None,
+    root_span_id: str | None = None,
 ) -> HopSummary:
     """Return what a hop knows at its end, with these events."""
     events = {event.event_id: event for event in chain}
-    return HopSummary(events, failure_id, omitted, len(events) if total is None else total)
+    seen_in_total = len(events) if total is None else total
+    return HopSummary(events, failure_id, omitted, seen_in_total, root_span_id)
 
 
 ROOT = one(event_id="root", failure_kind="provider_oom_killed", boundary="sandbox")
@@ -394,7 +396,7 @@ def test_a_hop_without_failures_has_no_attributes() -> None:
 def test_a_hop_has_the_attributes_of_the_table() -> None:
     """Each report attribute of the design has its value; kinds and boundaries are listed once."""
     attributes = report_attributes(
-        seen(OTHER, ROOT, EFFECT, failure_id="effect", total=9), "cd" * 8
+        seen(OTHER, ROOT, EFFECT, failure_id="effect", total=9, root_span_id="cd" * 8)
     )
     assert sorted(attributes.pop(P + "report.kinds")) == ["agent_run_error", "provider_oom_killed"]
     assert sorted(attributes.pop(P + "report.boundaries")) == ["agent", "model", "sandbox"]
@@ -445,8 +447,8 @@ def test_the_root_cause_is_the_end_of_the_own_chain(hop: HopSummary, root: str) 
 
 def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
     """The array of ids and root.span_id are left out, and report.omitted is set."""
-    hop = seen(one(event_id="i" * 21), failure_id="i" * 21)
-    attributes = report_attributes(hop, "cd" * 8, AttributeLimits(value_length=20))
+    hop = seen(one(event_id="i" * 21), failure_id="i" * 21, root_span_id="cd" * 8)
+    attributes = report_attributes(hop, AttributeLimits(value_length=20))
     assert P + "report.ids" not in attributes
     assert P + "report.root.span_id" not in attributes
     assert attributes[P + "report.omitted"] is True
@@ -455,7 +457,7 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
         0
     ] == FailureReport(events=dict(hop.events), failure_id="i" * 21, omitted=True)
     fits = report_attributes(
-        seen(one(event_id="i" * 20)), "cd" * 8, AttributeLimits(value_length=20)
+        seen(one(event_id="i" * 20), root_span_id="cd" * 8), AttributeLimits(value_length=20)
     )
     assert fits[P + "report.ids"] == ("i" * 20,)
     assert P + "report.omitted" not in fits
@@ -464,7 +466,8 @@ def test_a_value_limit_shorter_than_an_id_leaves_the_ids_out() -> None:
 def test_no_report_attribute_is_longer_than_the_value_limit() -> None:
     """The span id of the root cause is left out if the limit would cut it."""
     attributes = report_attributes(
-        seen(one(event_id="e"), failure_id="e"), "cd" * 8, AttributeLimits(value_length=10)
+        seen(one(event_id="e"), failure_id="e", root_span_id="cd" * 8),
+        AttributeLimits(value_length=10),
     )
     assert all(len(text) <= 10 for text in strings_of(attributes))
 
@@ -472,8 +475,8 @@ def test_no_report_attribute_is_longer_than_the_value_limit() -> None:
 @pytest.mark.parametrize("limit", range(12))
 def test_report_attributes_take_only_free_places(limit: int) -> None:
     """They fit into the free places, and a report without its ids is never read as complete."""
-    hop = seen(OTHER, ROOT, EFFECT, failure_id="effect", omitted=True)
-    attributes = report_attributes(hop, "cd" * 8, AttributeLimits(attributes=limit))
+    hop = seen(OTHER, ROOT, EFFECT, failure_id="effect", omitted=True, root_span_id="cd" * 8)
+    attributes = report_attributes(hop, AttributeLimits(attributes=limit))
     assert len(attributes) <= limit
     back, _ = decode([encode_event(event) for event in hop.events.values()], attributes)
     assert back.omitted is (P + "schema_version" in attributes)

@@ -226,10 +226,7 @@ def _is_invalid_flag(key: str, value: object, event: FailureEvent | None) -> boo
 
 
 def _text_losses(
-    event_id: str,
-    attributes: Mapping[str, object],
-    arrived_bytes: int,
-    attribute_missing: bool,
+    event_id: str, attributes: Mapping[str, object], arrived_bytes: int, attribute_missing: bool
 ) -> Iterator[Loss]:
     """Compare the text that arrived with the bytes that were written.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from failgraph import semconv
@@ -20,22 +20,29 @@ class HopSummary(NamedTuple):
         failure_id: Its own failure, or None if it succeeded.
         omitted: True if failures are missing from `events`.
         total: How many failures it saw, including those that were dropped since.
+        root_span_id: Span of the root cause, 16 hex digits, or None if it is unknown.
+        sent: The report that was sent, or None. If there is one, its ids and its `omitted` are
+            written instead of those of `events`.
+        unfinished: True if the hop came to no result.
     """
 
     events: Mapping[str, FailureEvent]
     failure_id: str | None
     omitted: bool
     total: int
+    root_span_id: str | None = None
+    sent: FailureReport | None = None
+    unfinished: bool = False
+
+    @property
+    def root_id(self) -> str | None:
+        """The root cause, or None if there is none among the events."""
+        causes = {key: event.cause_id for key, event in self.events.items()}
+        return cause_graph.root_cause(causes, self.failure_id, self.events)
 
 
 def report_attributes(
-    hop: HopSummary,
-    root_span_id: str | None = None,
-    limits: AttributeLimits = NO_LIMITS,
-    present: Collection[str] = (),
-    sent: FailureReport | None = None,
-    *,
-    unfinished: bool = False,
+    hop: HopSummary, limits: AttributeLimits = NO_LIMITS, present: Collection[str] = ()
 ) -> Attributes:
     """Return the attributes of a hop's span, empty if the hop saw no failure.
 
@@ -43,51 +50,64 @@ def report_attributes(
     knows that the report is incomplete.
 
     Args:
-        hop: The failures of the hop.
-        root_span_id: Span of the root cause, 16 hex digits, if it is known.
+        hop: The hop at its end.
         limits: How many attributes the span still takes, and how long their values may be.
         present: Keys that the span already has: they need no additional place.
-        sent: The report that was sent, or None. If there is one, its ids and its `omitted` are
-            written instead of all that the hop knows.
-        unfinished: True if the hop came to no result.
     """
     if not hop.events and not hop.omitted:
         return {}
-    length = limits.value_length
-    causes = {key: event.cause_id for key, event in hop.events.items()}
-    root_id = cause_graph.root_cause(causes, hop.failure_id, hop.events)
-    ids, omitted = (hop.events, hop.omitted) if sent is None else (sent.events, sent.omitted)
-    ids_fit = _all_fit(ids, length)
-    groups: list[Attributes] = [{semconv.REPORT_SCHEMA_VERSION: semconv.SCHEMA_VERSION}]
-    if hop.failure_id is not None:
-        groups.append(text_attributes(semconv.REPORT_ID, hop.failure_id, length))
-    if omitted or not ids_fit:
-        # Before the ids: an incomplete list must never stand without this flag.
-        groups.append({semconv.REPORT_OMITTED: True})
-    if ids_fit:
-        groups.append({semconv.REPORT_IDS: tuple(ids)})
-    if root_id is not None:
-        groups.append(text_attributes(semconv.REPORT_ROOT_ID, root_id, length))
-        if ids_fit and root_span_id is not None and _all_fit([root_span_id], length):
-            groups.append({semconv.REPORT_ROOT_SPAN_ID: root_span_id})
-        root_kind = hop.events[root_id].failure_kind
-        groups.append(text_attributes(semconv.REPORT_ROOT_KIND, root_kind, length))
-    if unfinished and hop.failure_id is None:
-        groups.append({semconv.REPORT_UNFINISHED: True})
-    groups.append({semconv.REPORT_COUNT: hop.total})
-    kinds = {event.failure_kind for event in hop.events.values()}
-    groups.append(_search_names(semconv.REPORT_KINDS, kinds, length))
-    boundaries = {event.boundary.value for event in hop.events.values()}
-    groups.append(_search_names(semconv.REPORT_BOUNDARIES, boundaries, length))
+    groups: list[Attributes] = [
+        {semconv.REPORT_SCHEMA_VERSION: semconv.SCHEMA_VERSION},
+        *_id_groups(hop, limits.value_length),
+        *_root_groups(hop, limits.value_length),
+        *_search_groups(hop, limits.value_length),
+    ]
     return _first_that_fit(groups, limits.attributes, present)
+
+
+def _id_groups(hop: HopSummary, length: int | None) -> Iterator[Attributes]:
+    """Yield the own failure, `omitted`, and the ids of the report."""
+    if hop.failure_id is not None:
+        yield text_attributes(semconv.REPORT_ID, hop.failure_id, length)
+    omitted = hop.omitted if hop.sent is None else hop.sent.omitted
+    ids = _report_ids(hop)
+    if omitted or not _all_fit(ids, length):
+        # Before the ids: an incomplete list must never stand without this flag.
+        yield {semconv.REPORT_OMITTED: True}
+    if _all_fit(ids, length):
+        yield {semconv.REPORT_IDS: tuple(ids)}
+
+
+def _root_groups(hop: HopSummary, length: int | None) -> Iterator[Attributes]:
+    """Yield the root cause: its id, its span, its kind."""
+    root_id, span_id = hop.root_id, hop.root_span_id
+    if root_id is None:
+        return
+    yield text_attributes(semconv.REPORT_ROOT_ID, root_id, length)
+    if span_id is not None and _all_fit([*_report_ids(hop), span_id], length):
+        yield {semconv.REPORT_ROOT_SPAN_ID: span_id}
+    yield text_attributes(semconv.REPORT_ROOT_KIND, hop.events[root_id].failure_kind, length)
+
+
+def _search_groups(hop: HopSummary, length: int | None) -> Iterator[Attributes]:
+    """Yield what people search for: unfinished hops, counts, kinds and boundaries."""
+    if hop.unfinished and hop.failure_id is None:
+        yield {semconv.REPORT_UNFINISHED: True}
+    yield {semconv.REPORT_COUNT: hop.total}
+    kinds = sorted({event.failure_kind for event in hop.events.values()})
+    if _all_fit(kinds, length):
+        yield {semconv.REPORT_KINDS: tuple(kinds)}
+    boundaries = sorted({event.boundary.value for event in hop.events.values()})
+    if _all_fit(boundaries, length):
+        yield {semconv.REPORT_BOUNDARIES: tuple(boundaries)}
+
+
+def _report_ids(hop: HopSummary) -> Collection[str]:
+    return hop.events if hop.sent is None else hop.sent.events
 
 
 def _all_fit(values: Iterable[str], length: int | None) -> bool:
     return length is None or all(len(value) <= length for value in values)
-
-
-def _search_names(key: str, names: Collection[str], length: int | None) -> Attributes:
-    return {key: tuple(sorted(names))} if _all_fit(names, length) else {}
 
 
 def _first_that_fit(

@@ -67,8 +67,14 @@ def attempt_attributes(attempt: RowAttempt) -> Attributes:
     rollout: Attributes = {}
     if attempt.rollout_id is not None:
         rollout[semconv.ROLLOUT_ID] = attempt.rollout_id
-    summary = HopSummary(attempt.events, attempt.failure_id, attempt.omitted, len(attempt.events))
-    return {semconv.ROW: True, **rollout, **report_attributes(summary, attempt.span_id)}
+    summary = HopSummary(
+        attempt.events,
+        attempt.failure_id,
+        attempt.omitted,
+        total=len(attempt.events),
+        root_span_id=attempt.span_id,
+    )
+    return {semconv.ROW: True, **rollout, **report_attributes(summary)}
 
 
 def attempt_events(attempt: RowAttempt) -> Iterator[Attributes]:

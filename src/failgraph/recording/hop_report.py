@@ -6,7 +6,6 @@ from opentelemetry.trace import Span, SpanContext, Status, StatusCode
 
 from failgraph.codec import AttributeLimits
 from failgraph.codec.report_encoder import HopSummary, report_attributes
-from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureReport
 from failgraph.recording import sdk_spans
 from failgraph.recording.hop import Hop
@@ -42,26 +41,23 @@ def write_report(
     if earlier is not None:
         hop.log.absorb(earlier)
         hop.log.failure_id = hop.log.failure_id or earlier.failure_id
-    summary = hop.log.summary()
+    summary = hop.log.summary()._replace(sent=sent, unfinished=unfinished)
     if hop.outermost:
         index.set_own_failure(context.trace_id, summary.failure_id)
     present = sdk_spans.attributes_of(span)
     root_span_id = _root_span_id(summary, context, index)
     if root_span_id is None and REPORT_ROOT_SPAN_ID in present:
         root_span_id = ""  # that of an earlier hop on this span, which had another root cause
+    summary = summary._replace(root_span_id=root_span_id)
     limits = _free_limits(span, len(present))
-    span.set_attributes(
-        report_attributes(summary, root_span_id, limits, present, sent, unfinished=unfinished)
-    )
+    span.set_attributes(report_attributes(summary, limits, present))
     if failed and summary.failure_id is not None:
         _mark_error(span, summary.events[summary.failure_id].failure_kind)
 
 
 def _root_span_id(summary: HopSummary, context: SpanContext, index: Index) -> str | None:
     """Return the span id of the root cause, 16 hex digits, or None if it is not in this trace."""
-    causes = {key: event.cause_id for key, event in summary.events.items()}
-    root = cause_graph.root_cause(causes, summary.failure_id, summary.events)
-    place = index.place_of(root, context.trace_id)
+    place = index.place_of(summary.root_id, context.trace_id)
     if place is None or place.trace_id != context.trace_id:
         return None
     return f"{place.span_id:016x}"
