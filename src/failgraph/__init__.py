@@ -5,7 +5,8 @@ Each name is loaded on first use: importing this package loads neither pydantic 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+# Every process with FAILGRAPH_ENABLED loads this module; `typing` would take 5 to 9 ms of it.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from importlib.metadata import version
