@@ -435,19 +435,19 @@ def test_a_closed_standard_input_and_a_full_disk_are_errors_in_a_sentence(tmp_pa
 
 def test_a_file_that_shrinks_while_it_is_read_is_said(tmp_path, monkeypatch):
     """A log that is rotated between the two passes: what is gone is a loss."""
-    from failgraph import readers
+    from failgraph.readers import reading
 
     path = tmp_path / "traces"
     write(path, process(span(1, None, seen(event("e")))), process(span(1, trace=OTHER)))
-    passes = readers._spans
+    read_pass = reading.read_pass
     done = []
 
     def rotated(*arguments: Any) -> Any:
-        spans = list(passes(*arguments))
+        spans = list(read_pass(*arguments))
         done.append(spans)
         return iter(spans if len(done) == 1 else [each for each in spans if each.trace_id == OTHER])
 
-    monkeypatch.setattr(readers, "_spans", rotated)
+    monkeypatch.setattr(reading, "read_pass", rotated)
     found = read(path)
     assert found.traces == []
     assert kinds(found.losses) == ["partial_trace"]

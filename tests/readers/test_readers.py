@@ -18,8 +18,7 @@ from failgraph import FailureReport
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.losses import Loss
-from failgraph.readers import Trace, read, spans
-from failgraph.traces.graphs import HopRecord
+from failgraph.readers import HopRecord, Trace, read, spans
 from failgraph.view import list_row, show_row
 from otlp_file import (
     CLIENT,

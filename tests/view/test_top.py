@@ -28,7 +28,7 @@ def rows(tmp_path):
 
     def made(*documents, query=EVERYTHING):
         found = read(write(tmp_path / "file", *documents))
-        listed = top_rows(query.chosen(found.traces), query, found.durations)
+        listed = top_rows(query.select(found.traces), query, found.durations)
         return {row.kind: row for row in listed}
 
     return made

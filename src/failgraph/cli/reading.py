@@ -98,7 +98,7 @@ def _durations(
     return {
         trace_id: duration
         for trace_id, duration in reading.durations.items()
-        if query.is_since(reading.starts.get(trace_id, 0))
+        if query.includes_start(reading.starts.get(trace_id, 0))
     }
 
 
@@ -109,7 +109,7 @@ def _matching(source: ReadSource, query: Query) -> list[Trace]:
         raise SourceError(
             "; ".join((f"{source.name} holds no span of rollout {query.rollout_id}", *source.notes))
         )
-    traces = query.chosen(reading.traces)
+    traces = query.select(reading.traces)
     if query.limit is not None and len(traces) == query.limit:
         matching = sum(map(query.matches, reading.traces))
         if matching > len(traces):

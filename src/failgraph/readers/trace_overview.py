@@ -25,7 +25,7 @@ class TraceOverview:
     def add_span(self, span: SpanRecord) -> None:
         """Add one span."""
         # A journal knows when a failure happened, not when a span ended.
-        end = 0 if span.is_of_journal else span.end_unix_nano
+        end = 0 if span.is_from_journal else span.end_unix_nano
         self.add_times([(span.trace_id, span.start_unix_nano, end)])
         rollout = span.attributes.get(ROLLOUT_ID)
         if isinstance(rollout, str):

@@ -1,1 +1,1 @@
-"""Spans as failure graphs."""
+"""Build failure graphs from spans: failures, hops, traces and queries on them. Knows no format."""

@@ -18,142 +18,172 @@ from failgraph.traces.spans import SpanRecord
 
 Reason = Literal["late", "cut", "no_reply"]
 
-_REPORT = semconv.REPORT_ID.removesuffix("id")
+_REPORT_PREFIX = semconv.REPORT_ID.removesuffix("id")
+# Entries of `unreported` in one trace: a file may nest without a limit. Beyond that number only the
+# innermost hops above a failure list it.
 _MAX_UNREPORTED = 1_000_000
-"""Entries of `unreported` in one trace; from there on only the innermost hops list theirs: a file may nest at will."""
 _INNERMOST = 64
 
 
 @dataclass(slots=True, eq=False)
 class HopRecord:
-    """One hop, with what it reported and what it did not."""
+    """One hop, with what it reported and what it did not.
+
+    Attributes:
+        span: The span of the hop.
+        report: What it wrote down, or None if it wrote no report.
+        unreported: Failures below it that are not in its report, with the reason, by event id.
+        failures: Ids of the failures of which it is the nearest hop, by time.
+        parent: The next hop above it, or None.
+    """
 
     span: SpanRecord
     report: FailureReport | None
-    """What it wrote down; None where it wrote no report."""
     unreported: dict[str, Reason] = field(default_factory=dict)
-    """Failures below it that its report does not hold."""
     failures: list[str] = field(default_factory=list)
-    """Failures of which it is the nearest hop, by time."""
     parent: HopRecord | None = None
 
 
-class Hops(NamedTuple):
-    """The hops of a trace."""
+class TraceHops(NamedTuple):
+    """The hops of one trace.
 
-    all: dict[str, HopRecord]
-    """By span id."""
+    Attributes:
+        by_span_id: All hops.
+        nearest: The hop that each span belongs to, by span id, or None if there is none above it.
+    """
+
+    by_span_id: dict[str, HopRecord]
     nearest: dict[str, HopRecord | None]
-    """The hop that each span belongs to, by span id; None where there is none above it."""
 
 
-def hops_of(spans: Mapping[str, SpanRecord]) -> Hops:
-    """All hops: reported, SERVER, CONSUMER, and where a process begins; never a failure span."""
+def find_hops(spans: Mapping[str, SpanRecord]) -> TraceHops:
+    """Find the hops among the spans of a trace, given by span id.
+
+    A hop is a span with a report, a SERVER or CONSUMER span, or a span whose parent is missing or
+    from another process. A failure span never is one.
+    """
     hops: dict[str, HopRecord] = {}
     for span in spans.values():
         parent = spans.get(span.parent_span_id or "")
-        begins = parent is None or not parent.is_of_process(span)
-        reported = semconv.REPORT_SCHEMA_VERSION in span.attributes
-        if not span.is_failure_span and (reported or begins or span.kind in ("SERVER", "CONSUMER")):
+        begins_process = parent is None or not parent.is_same_process(span)
+        has_report = semconv.REPORT_SCHEMA_VERSION in span.attributes
+        is_receiver = span.kind in ("SERVER", "CONSUMER")
+        if not span.is_failure_span and (has_report or begins_process or is_receiver):
             hops[span.span_id] = HopRecord(span, None)
-    nearest = _nearest(spans, hops)
+    nearest = _nearest_hops(spans, hops)
     for hop in hops.values():
         hop.parent = nearest.get(hop.span.parent_span_id or "")
-    above = {
+    parent_ids = {
         span_id: hop.parent.span.span_id if hop.parent is not None else None
         for span_id, hop in hops.items()
     }
-    for span_id in cause_graph.closing_edges(above):
+    # Damaged parent ids may form a cycle.
+    for span_id in cause_graph.closing_edges(parent_ids):
         hops[span_id].parent = None
-    return Hops(hops, nearest)
+    return TraceHops(hops, nearest)
 
 
-def _nearest(
+def _nearest_hops(
     spans: Mapping[str, SpanRecord], hops: Mapping[str, HopRecord]
 ) -> dict[str, HopRecord | None]:
-    """The hop that each span belongs to; None for one in a ring of parents without a hop. Linear in the spans."""
+    """Return the hop of each span, or None inside a cycle of parents. Takes linear time."""
     nearest: dict[str, HopRecord | None] = {}
     for first in spans:
         path: dict[str, None] = {}
-        here: str | None = first
+        span_id: str | None = first
         while (
-            here is not None
-            and here in spans
-            and here not in nearest
-            and here not in hops
-            and here not in path
+            span_id is not None
+            and span_id in spans
+            and span_id not in nearest
+            and span_id not in hops
+            and span_id not in path
         ):
-            path[here] = None
-            here = spans[here].parent_span_id
-        found = hops.get(here or "") or nearest.get(here or "")
-        nearest.update(dict.fromkeys(path, found))
+            path[span_id] = None
+            span_id = spans[span_id].parent_span_id
+        hop = hops.get(span_id or "") or nearest.get(span_id or "")
+        nearest.update(dict.fromkeys(path, hop))
         if first in hops:
             nearest[first] = hops[first]
     return nearest
 
 
+def read_reports(hops: TraceHops, events: Mapping[str, FailureEvent]) -> list[Loss]:
+    """Set the report of each hop. Return what cannot be read of them.
+
+    Args:
+        hops: The hops of a trace.
+        events: The failures of the trace by event id. A cause outside them is cleared.
+    """
+    losses: list[Loss] = []
+    for hop in hops.by_span_id.values():
+        hop.report = _report(hop.span, events)
+        losses.extend(report_losses(hop.span))
+    return losses
+
+
+def _report(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureReport | None:
+    if semconv.REPORT_SCHEMA_VERSION not in span.attributes:
+        return None
+    ids = read_report_ids(span.attributes)
+    own_id = read_text(span.attributes, semconv.REPORT_ID)
+    known = {key: events[key] for key in ids if key in events}
+    report, _ = build_report(known, own_id, ids, is_report_omitted(span.attributes))
+    return report
+
+
+def report_losses(span: SpanRecord) -> Iterator[Loss]:
+    """Yield the attributes of a hop's report that are unreadable, or lack its schema version."""
+    attributes = span.attributes
+    ids = attributes.get(semconv.REPORT_IDS)
+    are_readable = isinstance(ids, (list, tuple)) and all(isinstance(key, str) for key in ids)
+    has_version = semconv.REPORT_SCHEMA_VERSION in attributes
+    damaged: list[str] = []
+    if semconv.REPORT_IDS in attributes and not are_readable:
+        damaged.append(semconv.REPORT_IDS)
+    if semconv.REPORT_ID in attributes and read_text(attributes, semconv.REPORT_ID) is None:
+        damaged.append(semconv.REPORT_ID)
+    if not has_version and any(key.startswith(_REPORT_PREFIX) for key in attributes):
+        damaged.append(semconv.REPORT_SCHEMA_VERSION)
+    for key in damaged:
+        yield Loss("attribute_missing", f"{key} of {span.name} {span.span_id}")
+
+
+def assign_failures(failures: Mapping[str, FailureRecord], hops: TraceHops) -> list[Loss]:
+    """Add each failure to its nearest hop, and to `unreported` of each hop above that lacks it.
+
+    Returns:
+        A loss if the trace has more unreported failures than can be listed.
+    """
+    left = _MAX_UNREPORTED
+    for event_id, failure in sorted(failures.items(), key=by_time):
+        nearest = hops.nearest[failure.span.span_id]
+        if nearest is not None:
+            nearest.failures.append(event_id)
+        reason: Reason = "late" if failure.decoded.late else "no_reply"
+        for hop in itertools.islice(_hops_above(nearest), None if left > 0 else _INNERMOST):
+            if reason == "no_reply" and is_report_omitted(hop.span.attributes):
+                reason = "cut"
+            if hop.report is None or event_id not in hop.report.events:
+                left -= 1
+                hop.unreported[event_id] = reason
+    if left > 0:
+        return []
+    detail = f"more than {_MAX_UNREPORTED} unreported failures over all hops"
+    return [Loss("partial_trace", detail)]
+
+
 def _hops_above(hop: HopRecord | None) -> Iterator[HopRecord]:
-    """`hop` and the hops above it."""
+    """Yield `hop` and each hop above it."""
     while hop is not None:
         yield hop
         hop = hop.parent
 
 
-def report_of(span: SpanRecord, events: Mapping[str, FailureEvent]) -> FailureReport | None:
-    """What the hop wrote down, of the failures that the source holds; a cause outside it is cleared."""
-    if semconv.REPORT_SCHEMA_VERSION not in span.attributes:
-        return None
-    ids = read_report_ids(span.attributes)
-    own_id = read_text(span.attributes, semconv.REPORT_ID)
-    return build_report(
-        {key: events[key] for key in ids if key in events},
-        own_id,
-        ids,
-        is_report_omitted(span.attributes),
-    )[0]
-
-
-def place(failures: Mapping[str, FailureRecord], hops: Hops, losses: list[Loss]) -> None:
-    """Give each failure to its nearest hop, and to each hop above that does not report it, with the reason."""
-    left = _MAX_UNREPORTED
-    for key, failure in sorted(failures.items(), key=by_time):
-        own_hop = hops.nearest[failure.span.span_id]
-        if own_hop is not None:
-            own_hop.failures.append(key)
-        cut = False
-        for hop in itertools.islice(_hops_above(own_hop), None if left > 0 else _INNERMOST):
-            cut = cut or is_report_omitted(hop.span.attributes)
-            if hop.report is None or key not in hop.report.events:
-                left -= 1
-                hop.unreported[key] = (
-                    "late" if failure.decoded.late else "cut" if cut else "no_reply"
-                )
-    if left <= 0:
-        losses.append(
-            Loss("partial_trace", f"more than {_MAX_UNREPORTED} unreported failures over all hops")
-        )
-
-
-def unreadable_report(span: SpanRecord) -> Iterator[Loss]:
-    """The attributes of a hop's report that cannot be read, or that stand there without what marks a report."""
-    attributes = span.attributes
-    ids = attributes.get(semconv.REPORT_IDS)
-    readable = isinstance(ids, (list, tuple)) and all(isinstance(key, str) for key in ids)
-    if semconv.REPORT_IDS in attributes and not readable:
-        yield Loss("attribute_missing", f"{semconv.REPORT_IDS} of {span.name} {span.span_id}")
-    if semconv.REPORT_ID in attributes and read_text(attributes, semconv.REPORT_ID) is None:
-        yield Loss("attribute_missing", f"{semconv.REPORT_ID} of {span.name} {span.span_id}")
-    if semconv.REPORT_SCHEMA_VERSION not in attributes and any(
-        key.startswith(_REPORT) for key in attributes
-    ):
-        yield Loss(
-            "attribute_missing", f"{semconv.REPORT_SCHEMA_VERSION} of {span.name} {span.span_id}"
-        )
-
-
-def shown(hops: Hops) -> list[HopRecord]:
-    """The hops with a report or with failures below (which it reports, or has as unreported), by start."""
-    found = [
-        hop for hop in hops.all.values() if hop.report is not None or hop.failures or hop.unreported
+def relevant_hops(hops: TraceHops) -> list[HopRecord]:
+    """Return the hops with a report or with failures at or below them, by start."""
+    relevant = [
+        hop
+        for hop in hops.by_span_id.values()
+        if hop.report is not None or hop.failures or hop.unreported
     ]
-    return sorted(found, key=lambda hop: (hop.span.start_unix_nano, hop.span.span_id))
+    return sorted(relevant, key=lambda hop: (hop.span.start_unix_nano, hop.span.span_id))

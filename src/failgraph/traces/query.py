@@ -1,4 +1,4 @@
-"""Which traces somebody asks for."""
+"""Conditions on traces and failures."""
 
 from __future__ import annotations
 
@@ -11,39 +11,46 @@ from failgraph.traces.graphs import Trace
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Conditions that all have to hold; an empty one always does."""
+    """Conditions that must all hold. An empty query matches every trace with failures.
+
+    Attributes:
+        since_unix_nano: Only traces that started at this time or later, in ns since the epoch. A
+            trace with an unknown start matches.
+        kinds: Only these failure kinds.
+        boundaries: Only these boundaries.
+        services: Only traces that start in one of these services, and failures observed in one.
+        rollout_id: Only traces of this rollout.
+        limit: At most this many traces, the newest.
+    """
 
     since_unix_nano: int | None = None
-    """Only traces that began at this time or later; one whose start is unknown is not left out."""
     kinds: frozenset[str] = frozenset()
     boundaries: frozenset[str] = frozenset()
     services: frozenset[str] = frozenset()
-    """A trace is of a service where it begins there, and where the failure was observed there."""
     rollout_id: str | None = None
     limit: int | None = None
-    """So many traces at most, the newest."""
 
     def matches(self, trace: Trace) -> bool:
-        """Whether it is a trace of that time and rollout, and one of its failures is what is asked for."""
-        if not self.is_since(trace.start_unix_nano):
+        """True if the trace has the right start and rollout, and one of its failures matches."""
+        if not self.includes_start(trace.start_unix_nano):
             return False
         if self.rollout_id is not None and self.rollout_id not in trace.rollout_ids:
             return False
-        return any(self.asks_for(trace, failure) for failure in trace.failures.values())
+        return any(self.matches_failure(trace, failure) for failure in trace.failures.values())
 
-    def is_since(self, start_unix_nano: int) -> bool:
-        """Whether a trace that begins at this time, 0 where unknown, is of the time that is asked for."""
+    def includes_start(self, start_unix_nano: int) -> bool:
+        """True if a trace with this start, 0 if unknown, is not too old."""
         return self.since_unix_nano is None or not 0 < start_unix_nano < self.since_unix_nano
 
-    def asks_for(self, trace: Trace, failure: FailureRecord) -> bool:
-        """Whether a failure has the kind, the boundary and the service."""
+    def matches_failure(self, trace: Trace, failure: FailureRecord) -> bool:
+        """True if a failure of the trace has the right kind, boundary and service."""
         return (
             (not self.kinds or failure.event.failure_kind in self.kinds)
             and (not self.boundaries or failure.event.boundary.value in self.boundaries)
             and (not self.services or bool(self.services & {trace.service, failure.span.service}))
         )
 
-    def chosen(self, traces: Sequence[Trace]) -> list[Trace]:
-        """Those that match, by start."""
+    def select(self, traces: Sequence[Trace]) -> list[Trace]:
+        """Return the traces that match, in their order. They must be sorted by start."""
         matching = [trace for trace in traces if self.matches(trace)]
         return matching if self.limit is None else matching[max(0, len(matching) - self.limit) :]

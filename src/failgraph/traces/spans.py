@@ -1,4 +1,4 @@
-"""A span as every reader gives it: the same shape from each dialect, with no more of it than failgraph needs."""
+"""Spans and failure events as every reader yields them, with only what failgraph needs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from dataclasses import dataclass, replace
 from failgraph import semconv
 
 Value = object
-"""str, bool, int, float, or a list of them."""
+"""The value of an attribute: str, bool, int, float, a list of them, or None if it is unreadable."""
 
 KINDS = ("", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
-"""The kinds of spans, by OTLP's numbers."""
+"""Names of span kinds, in the order of their numbers in OTLP."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """A failure event."""
+    """A failure event of a span.
+
+    Attributes:
+        time_unix_nano: In ns since the epoch, or 0 if unknown.
+        attributes: Those with failgraph's prefix.
+    """
 
     time_unix_nano: int
     attributes: Mapping[str, Value]
@@ -24,30 +29,42 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class SpanRecord:
-    """A span; ids in lower-case hex, times in ns since the epoch, 0 where the source does not say one."""
+    """A span. Ids are lower-case hex, times are in ns since the epoch, or 0 if unknown.
+
+    Attributes:
+        trace_id: 32 hex digits.
+        span_id: 16 hex digits.
+        parent_span_id: None for a span without a parent. An invalid id is kept as it is.
+        name: Name of the span, empty if unknown.
+        kind: `INTERNAL`, `SERVER`, `CLIENT`, `PRODUCER`, `CONSUMER`, or empty if unknown.
+        start_unix_nano: Start.
+        end_unix_nano: End.
+        service: The resource's `service.name`, empty if unknown.
+        process: A number that is equal for spans with the same resource.
+        attributes: Those with failgraph's prefix, and the rollout's id.
+        events: The failure events. In a `Trace` only those that name the trace of their cause: the
+            others are in `Trace.failures`.
+        dropped: Number of events and attributes that the SDK dropped at its limits.
+        status: `OK`, `ERROR`, or empty. The description is never kept: it may hold anything.
+    """
 
     trace_id: str
     span_id: str
     parent_span_id: str | None
     name: str
     kind: str
-    """`INTERNAL`, `SERVER`, `CLIENT`, `PRODUCER`, `CONSUMER`, or empty."""
     start_unix_nano: int
     end_unix_nano: int
     service: str
     process: int
-    """Equal for spans of one resource; means nothing else."""
     attributes: Mapping[str, Value]
     events: tuple[EventRecord, ...]
-    """In a trace that was put together only those that name the trace of their cause: the others are its failures."""
     dropped: int
-    """Events and attributes that the span dropped at its limits."""
     status: str
-    """`OK`, `ERROR`, or empty; never its description, which may hold anything."""
 
     @property
     def has_failures(self) -> bool:
-        """Whether it holds a failure event or a hop's report, or was made to hold one."""
+        """True if it has a failure event or a hop's report, or was made to hold a failure."""
         return (
             bool(self.events)
             or self.is_failure_span
@@ -56,56 +73,57 @@ class SpanRecord:
 
     @property
     def is_failure_span(self) -> bool:
-        """Whether it was made only to hold a failure."""
+        """True if it was made only to hold a failure."""
         return self.attributes.get(semconv.FAILURE_SPAN) is True
 
     @property
-    def is_of_journal(self) -> bool:
-        """Whether it is made of a journal's line: it says nothing of how long anything took."""
+    def is_from_journal(self) -> bool:
+        """True if it was made from a line of a journal. Its times say nothing about durations."""
         return self.attributes.get(semconv.JOURNAL) is True
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether it only stands where a span was that a journal knows of."""
-        return self.is_of_journal and not self.is_failure_span
+        """True if it stands in for a span that only a journal mentions."""
+        return self.is_from_journal and not self.is_failure_span
 
     @property
     def is_row(self) -> bool:
-        """Whether it stands for a saved row, which holds no times."""
+        """True if it was made from a saved row. It has no times."""
         return self.attributes.get(semconv.ROW) is True
 
     @property
     def duration_nano(self) -> int | None:
-        """How long it took; None where it has not ended, or its times say nothing."""
-        timed = (
-            0 < self.start_unix_nano <= self.end_unix_nano
-            and not self.is_row
-            and not self.is_of_journal
-        )
-        return self.end_unix_nano - self.start_unix_nano if timed else None
+        """Duration in ns, or None if the span has not ended or its times are unknown."""
+        has_times = 0 < self.start_unix_nano <= self.end_unix_nano
+        if not has_times or self.is_row or self.is_from_journal:
+            return None
+        return self.end_unix_nano - self.start_unix_nano
 
-    def lightened(self) -> SpanRecord:
-        """The same without the events that say no more than the failures made of them."""
+    def without_decoded_events(self) -> SpanRecord:
+        """Return a copy without the events that say no more than the failures decoded from them."""
         if not self.events:
             return self
-        return replace(
-            self,
-            events=tuple(each for each in self.events if semconv.CAUSE_TRACE_ID in each.attributes),
-        )
+        events = tuple(event for event in self.events if semconv.CAUSE_TRACE_ID in event.attributes)
+        return replace(self, events=events)
 
-    def is_of_process(self, other: SpanRecord) -> bool:
-        """Whether both are of one process, as far as can be told: a journal does not know all of a resource."""
+    def is_same_process(self, other: SpanRecord) -> bool:
+        """True if both spans are from one process.
+
+        A journal does not know the whole resource: for its spans the service decides.
+        """
         if self.is_stand_in or other.is_stand_in:
             return self.service == other.service
         return self.process == other.process
 
     def merged(self, other: SpanRecord) -> SpanRecord:
-        """One span of two copies: all events and attributes of both, where they differ the ended one's."""
-        if self.is_stand_in or other.is_stand_in:
-            return other if self.is_stand_in else self
-        first, second = (
-            (self, other) if self.end_unix_nano or not other.end_unix_nano else (other, self)
-        )
+        """Merge two copies of a span. Where they differ, the copy that has ended wins."""
+        if self.is_stand_in:
+            return other
+        if other.is_stand_in:
+            return self
+        first, second = self, other
+        if other.end_unix_nano and not self.end_unix_nano:
+            first, second = other, self
         events = {
             (event.time_unix_nano, repr(event.attributes)): event
             for event in (*first.events, *second.events)
@@ -120,8 +138,8 @@ class SpanRecord:
         )
 
     def conflicts(self, other: SpanRecord) -> bool:
-        """Whether two copies cannot be of one span: another name, parent or process."""
-        if self.is_of_journal or other.is_of_journal:
+        """True if two spans with one id cannot be the same span: name, parent or process differ."""
+        if self.is_from_journal or other.is_from_journal:
             return False
-        ours, theirs = ((each.name, each.parent_span_id, each.process) for each in (self, other))
-        return ours != theirs
+        own = (self.name, self.parent_span_id, self.process)
+        return own != (other.name, other.parent_span_id, other.process)

@@ -65,7 +65,7 @@ def top_rows(
     """
     groups: dict[tuple[str, str, str], list[_Occurrence]] = {}
     for trace, failure in _each_failure_once(traces):
-        if query.asks_for(trace, failure):
+        if query.matches_failure(trace, failure):
             key = (failure.event.boundary.value, failure.event.failure_kind, failure.span.service)
             groups.setdefault(key, []).append(_Occurrence(trace, failure))
     total_nano = sum(filter(None, durations.values()))
