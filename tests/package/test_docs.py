@@ -341,6 +341,14 @@ def test_a_file_stays_short(path, most):
     assert len((ROOT / path).read_text().splitlines()) <= most
 
 
+def test_the_workflow_runs_every_part_of_ci():
+    """`.github/workflows/ci.yml` calls `.ci/run` once for each part that it has."""
+    (parts,) = re.findall(r"^PARTS=\((.*)\)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    assert re.findall(r'part: "?([\w.-]+)', workflow) == parts.split()
+    assert "run: .ci/run ${{ matrix.part }}" in workflow
+
+
 def test_the_picture_is_small():
     """A README with a heavy picture is slow to open."""
     picture = (DOCS / "jaeger.png").read_bytes()

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -88,3 +89,16 @@ def test_the_wheel_works_without_the_source(wheel, tmp_path):
     )  # fmt: skip
     assert shown.returncode == 0
     assert "exit codes" in shown.stdout
+
+
+@pytest.mark.once
+def test_the_source_distribution_holds_the_documentation(tmp_path):
+    """The README of the package index links to docs/, and people build from what they download."""
+    if not (ROOT / "docs").is_dir():
+        pytest.skip("the tests of the wheel have no source beside them")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").iterdir()}
+    assert held >= pages | {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile"}
