@@ -261,6 +261,14 @@ def test_a_page_names_only_files_that_exist(page):
         assert theirs or any(each.exists() for each in found), path
 
 
+def test_every_public_name_is_explained():
+    """docs/api.md names what `failgraph` and its public modules have; Attributes is a type alone."""
+    words = set(re.findall(r"\w+", (DOCS / "api.md").read_text()))
+    modules = ("failgraph", "failgraph.readers", "failgraph.codec", "failgraph.errors")
+    public = {name for module in modules for name in import_module(module).__all__}
+    assert public - words <= {"Attributes"}
+
+
 def test_every_counter_that_is_explained_is_counted():
     """The table of `stats()` has names that the code counts."""
     text = (DOCS / "troubleshooting.md").read_text()
