@@ -19,12 +19,13 @@ from failgraph.context import current_hop
 from failgraph.readers import Reading, read
 from failgraph.recording import recorder as recorder_module
 from failgraph.redaction.own_rules import load_function
+from programs import clean_environment
 from real_programs import HOW_TO_GET, find
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test that needs a real program as slow and once, so that `make test` asks for Python only."""
+    """Mark each test that needs a real program as slow and once: `make test` needs only Python."""
     for item in items:
         if item.get_closest_marker("needs"):
             item.add_marker("slow")
@@ -75,13 +76,8 @@ def fleet_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "opentelemetry.exporter.otlp.json.file", reason="the demo needs the exporter of JSON files"
     )
     file = tmp_path_factory.mktemp("fleet") / "traces.jsonl"
-    own = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("FAILGRAPH_", "OTEL_"))
-    }
     command = [sys.executable, "-m", "failgraph", "demo", "--out", str(file)]
-    subprocess.run(command, check=True, env=own, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, env=clean_environment(), stdout=subprocess.DEVNULL)
     return file
 
 

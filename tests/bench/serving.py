@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from asgi import ASKING, call
+from asgi import ACCEPTS_REPORTS, call
 from bench.measure import Row, Scale, pairs, ratios
 from bench.running import provider, usual
 from failgraph import FailureReport
@@ -34,7 +34,7 @@ def requests(app: Any, at_once: int = 1) -> float:
     async def many() -> float:
         start = time.thread_time()
         for _ in range(_REQUESTS // at_once):
-            await asyncio.gather(*(call(app, "/", ASKING) for _ in range(at_once)))
+            await asyncio.gather(*(call(app, "/", ACCEPTS_REPORTS) for _ in range(at_once)))
         return time.thread_time() - start
 
     return asyncio.run(many())

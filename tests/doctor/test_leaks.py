@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,6 +29,7 @@ from failgraph.settings import from_env
 from failgraph.settings.names import NAMES
 from http_stand_in import Reply, serving
 from otlp_server import Receiver
+from programs import clean_environment
 from redaction_corpus import SECRETS, Secret
 
 NO_VARIABLE = {
@@ -152,11 +152,7 @@ def test_no_header_that_a_collector_repeats():
 
 def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
     """Run it; how it ended and all that it printed."""
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("OTEL_", "FAILGRAPH_"))
-    }
+    environ = clean_environment()
     command = [sys.executable, "-m", "failgraph", "doctor", *arguments]
     ran = subprocess.run(
         command, env={**environ, **variables}, capture_output=True, text=True, check=False

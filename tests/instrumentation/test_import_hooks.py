@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
+
+from programs import clean_environment
 
 LAZY = """
 import importlib.util, sys, types
@@ -36,11 +37,7 @@ logging.getLogger("failgraph").addHandler(Importing())
 
 def run(program: str, enabled: bool) -> list[str]:
     """What a program of its own prints; it must end by itself."""
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("FAILGRAPH_", "OTEL_"))
-    }
+    environ = clean_environment()
     if enabled:
         environ |= {"FAILGRAPH_ENABLED": "true", "FAILGRAPH_LOG_LEVEL": "debug"}
     done = subprocess.run(

@@ -12,7 +12,7 @@ import pytest
 from opentelemetry import trace
 
 import failgraph
-from asgi import ASKING, call
+from asgi import ACCEPTS_REPORTS, call
 from failgraph import NgFailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.headers import decode
@@ -92,7 +92,9 @@ def served(make_provider, exporter):
 
         async def all_at_once():
             names = [f"r{number}" for number in range(16)]
-            answers = await asyncio.gather(*(call(app, f"/{name}", ASKING) for name in names))
+            answers = await asyncio.gather(
+                *(call(app, f"/{name}", ACCEPTS_REPORTS) for name in names)
+            )
             return dict(zip(names, answers, strict=True))
 
         answers = asyncio.run(all_at_once())
@@ -156,7 +158,9 @@ def test_two_servers_in_one_process_keep_their_requests_apart(make_provider, exp
         apps.append(app)
 
     async def many(app):
-        return await asyncio.gather(*(call(app, f"/r{each}", ASKING) for each in range(20)))
+        return await asyncio.gather(
+            *(call(app, f"/r{each}", ACCEPTS_REPORTS) for each in range(20))
+        )
 
     with ThreadPoolExecutor(2) as executor:
         results = list(executor.map(lambda app: asyncio.run(many(app)), apps))

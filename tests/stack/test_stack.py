@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ pytest.importorskip(
 )
 
 from failgraph.cli import main
+from programs import clean_environment
 from real_backends import collector, jaeger
 
 pytestmark = pytest.mark.needs("collector", "jaeger")
@@ -41,11 +41,7 @@ def stack(tmp_path_factory) -> Iterator[Stack]:
     """A demo was told of it, and doctor."""
     folder = tmp_path_factory.mktemp("stack")
     with jaeger(folder) as there, collector(folder, there) as between:
-        environ = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("OTEL_", "FAILGRAPH_"))
-        }
+        environ = clean_environment()
         environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://{between.otlp_grpc}"
         environ["OTEL_EXPORTER_OTLP_PROTOCOL"] = "grpc"
         environ["FAILGRAPH_JAEGER_URL"] = there.query

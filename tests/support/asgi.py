@@ -1,4 +1,4 @@
-"""Calls an ASGI application as a server does, message by message, so that a test sees exactly what it sent."""
+"""Call an ASGI application message by message, so that a test sees exactly what it sent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-ASKING = ((b"x-ng-failure-accept", b"1"),)
+ACCEPTS_REPORTS = ((b"x-ng-failure-accept", b"1"),)  # the header of a client that reads reports
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """What an application sent, and what it raised."""
 
     messages: list[dict[str, Any]]
@@ -18,12 +18,12 @@ class Answer(NamedTuple):
 
     @property
     def status(self) -> int | None:
-        """The status of the reply; None where there was none."""
+        """The HTTP status, or None if no response was started."""
         return self.messages[0]["status"] if self.messages else None
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the reply, names in lower case."""
+        """The headers, with names in lower case."""
         return {
             name.decode().lower(): value.decode()
             for name, value in self.messages[0].get("headers", ())
@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """The body of the reply."""
+        """The whole body."""
         return b"".join(message.get("body", b"") for message in self.messages[1:])
 
 
@@ -44,8 +44,18 @@ async def call(
     kind: str = "http",
     cancel_after: float | None = None,
     gone_after: float = 3600,
-) -> Answer:
-    """One request; after `cancel_after` seconds it is cancelled, after `gone_after` it hears of a disconnect."""
+) -> Response:
+    """Send one request to `app`.
+
+    Args:
+        app: The application.
+        path: The path of the request.
+        headers: Headers to send besides `host`.
+        client: Address and port of the client, or None if the server does not know them.
+        kind: The scope's type, `http` or `websocket`.
+        cancel_after: Seconds until the request is cancelled.
+        gone_after: Seconds until the client disconnects.
+    """
     scope = {
         "type": kind,
         "asgi": {"version": "3.0"},
@@ -63,15 +73,14 @@ async def call(
         "state": {},
     }
     sent: list[dict[str, Any]] = []
-    first = (
-        [{"type": "websocket.connect"}]
-        if kind == "websocket"
-        else [{"type": "http.request", "body": b""}]
-    )
+    if kind == "websocket":
+        waiting = [{"type": "websocket.connect"}]
+    else:
+        waiting = [{"type": "http.request", "body": b""}]
 
     async def receive() -> dict[str, Any]:
-        if first:
-            return first.pop()
+        if waiting:
+            return waiting.pop()
         await asyncio.sleep(gone_after)
         return {"type": "http.disconnect"}
 
@@ -84,11 +93,11 @@ async def call(
         task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await asyncio.wait([task])
-    return Answer(sent, asyncio.CancelledError() if task.cancelled() else task.exception())
+    return Response(sent, asyncio.CancelledError() if task.cancelled() else task.exception())
 
 
 def run(
     app: Any, path: str = "/", headers: Sequence[tuple[bytes, bytes]] = (), **options: Any
-) -> Answer:
-    """One request to `app` in an event loop of its own."""
+) -> Response:
+    """Send one request to `app` in an event loop of its own."""
     return asyncio.run(call(app, path, headers, **options))

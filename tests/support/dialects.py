@@ -1,7 +1,8 @@
-"""OTLP JSON as the other dialects have it: stand-ins for Jaeger and Tempo, written from their documented APIs.
+"""Convert OTLP JSON to the other dialects of Jaeger and Tempo, by their documented APIs.
 
-Jaeger's own JSON follows its UI model and the Collector's translator to Jaeger; stack/test_survival.py holds it against a
-real one. Tempo's is the jsonpb and the wire form of its `Trace` and `TraceByIDResponse`; no Tempo can be built here.
+Jaeger's own JSON follows its UI model and the Collector's translator to Jaeger;
+stack/test_survival.py compares it with a real Jaeger. Tempo's forms are the jsonpb and the
+protobuf of its `Trace` and `TraceByIDResponse`; no Tempo can be built from a Go module.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from google.protobuf.json_format import ParseDict
@@ -18,17 +19,17 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 Document = dict[str, Any]
 _KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _STATUSES = ("UNSET", "OK", "ERROR")
-_SAFE = 2**53 - 1
+_LARGEST_JSON_INT = 2**53 - 1  # JavaScript loses digits of larger ones, so Jaeger writes text
 _ID_KEYS = frozenset({"traceId", "spanId", "parentSpanId"})
 
 
 def merged(*documents: Document) -> Document:
-    """Documents as one."""
+    """Return one document with the spans of all."""
     return {"resourceSpans": [each for document in documents for each in document["resourceSpans"]]}
 
 
 def spans_of(document: Document) -> Iterator[tuple[Document, Document]]:
-    """Each span with its resource."""
+    """Yield each span after its resource."""
     for resource_spans in document["resourceSpans"]:
         for scope_spans in resource_spans["scopeSpans"]:
             for span in scope_spans["spans"]:
@@ -39,7 +40,7 @@ def spans_of(document: Document) -> Iterator[tuple[Document, Document]]:
 
 
 def jaeger_v1(document: Document) -> Document:
-    """What `GET /api/traces` answers: all traces of a document."""
+    """Return the answer of `GET /api/traces` with all traces of a document."""
     traces: dict[str, Document] = {}
     for resource, span in spans_of(document):
         trace_id = short(span["traceId"])
@@ -63,7 +64,7 @@ def jaeger_v1(document: Document) -> Document:
 
 
 def short(trace_id: str) -> str:
-    """A trace id as Jaeger prints it: 16 digits where the upper half is zero."""
+    """Return a trace id as Jaeger prints it: 16 digits if the upper half is zero."""
     return trace_id[16:] if trace_id.startswith("0" * 16) else trace_id
 
 
@@ -99,9 +100,9 @@ def _v1_span(span: Document) -> Document:
 
 def _references(span: Document) -> list[Document]:
     trace_id, parent = span["traceId"], span.get("parentSpanId")
-    found = (
-        [{"refType": "CHILD_OF", "traceID": short(trace_id), "spanID": parent}] if parent else []
-    )
+    references = []
+    if parent:
+        references.append({"refType": "CHILD_OF", "traceID": short(trace_id), "spanID": parent})
     for link in span.get("links", []):
         reference = {
             "refType": "FOLLOWS_FROM",
@@ -109,27 +110,26 @@ def _references(span: Document) -> list[Document]:
             "spanID": link["spanId"],
         }
         if (link["traceId"], link["spanId"]) == (trace_id, parent):
-            found[0] = reference
+            references[0] = reference
         else:
-            found.append(reference)
-    return found
+            references.append(reference)
+    return references
 
 
 def _own_tags(span: Document) -> list[Document]:
-    found = [("otel.scope.name", "test")]
+    """Return the tags that Jaeger makes of a span's fields."""
+    values = [("otel.scope.name", "test")]
     if span.get("kind"):
-        found.append(("span.kind", _KINDS[span["kind"]]))
+        values.append(("span.kind", _KINDS[span["kind"]]))
     status = span.get("status", {})
     if status.get("code"):
-        found.append(("otel.status_code", _STATUSES[status["code"]]))
+        values.append(("otel.status_code", _STATUSES[status["code"]]))
     if status.get("message"):
-        found.append(("otel.status_description", status["message"]))
-    tags = [{"key": key, "type": "string", "value": value} for key, value in found]
-    return (
-        [*tags, {"key": "error", "type": "bool", "value": True}]
-        if status.get("code") == 2
-        else tags
-    )
+        values.append(("otel.status_description", status["message"]))
+    tags: list[Document] = [{"key": key, "type": "string", "value": value} for key, value in values]
+    if status.get("code") == 2:
+        tags.append({"key": "error", "type": "bool", "value": True})
+    return tags
 
 
 def _log(event: Document) -> Document:
@@ -154,7 +154,10 @@ def _tag(value: Document) -> Document:
         return {"type": "bool", "value": value["boolValue"]}
     if "intValue" in value:
         number = int(value["intValue"])
-        return {"type": "int64", "value": number if -_SAFE <= number <= _SAFE else str(number)}
+        return {
+            "type": "int64",
+            "value": number if -_LARGEST_JSON_INT <= number <= _LARGEST_JSON_INT else str(number),
+        }
     if "doubleValue" in value:
         return {"type": "float64", "value": value["doubleValue"]}
     if "bytesValue" in value:
@@ -171,124 +174,131 @@ def _raw(value: Document) -> Any:
 
 
 def _go_json(value: Any) -> str:
-    """JSON as Go's encoder writes it: no spaces, and what HTML minds escaped."""
-    found = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return JSON as Go's encoder writes it: no spaces, and HTML's special characters escaped."""
+    encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
-        found = found.replace(char, f"\\u{ord(char):04x}")
-    return found
+        encoded = encoded.replace(char, f"\\u{ord(char):04x}")
+    return encoded
 
 
 def jaeger_v3(document: Document) -> Document:
-    """What `GET /api/v3/traces/{id}` answers: events by name, attributes by key."""
-    found = copy.deepcopy(document)
-    for resource, span in spans_of(found):
+    """Return the answer of `GET /api/v3/traces/{id}`: events sorted by name, attributes by key."""
+    result = copy.deepcopy(document)
+    for resource, span in spans_of(result):
         span.get("events", []).sort(key=lambda event: event["name"])
         for holder in (resource, span, *span.get("events", [])):
             holder.get("attributes", []).sort(key=lambda pair: pair["key"])
-    return {"result": found}
+    return {"result": result}
 
 
 def jaeger_v3_from_disk(document: Document) -> Document:
-    """The same from Badger, Cassandra or Elasticsearch, as far as arrays go: of each only the JSON text is left."""
-    found = jaeger_v3(document)
-    for _, span in spans_of(found["result"]):
+    """Return the v3 answer of a Jaeger on Badger, Cassandra or Elasticsearch.
+
+    Those store an array only as its JSON text.
+    """
+    answer = jaeger_v3(document)
+    for _, span in spans_of(answer["result"]):
         for holder in (span, *span.get("events", [])):
             for pair in holder.get("attributes", []):
                 if "arrayValue" in pair["value"]:
                     pair["value"] = {"stringValue": _go_json(_raw(pair["value"]))}
-    return found
+    return answer
 
 
 # --- Tempo
 
 
-def tempo(document: Document, key: str, most: int = 2048) -> Document:
-    """Tempo's JSON: base64 ids, names for enums, strings (not arrays) cut by bytes, half characters as Go has them."""
-    return {key: _jsonpb(document["resourceSpans"], most)}
+def tempo(document: Document, key: str, max_bytes: int = 2048) -> Document:
+    """Return Tempo's JSON.
+
+    Ids are base64, enums are names, and strings outside arrays are cut to `max_bytes`.
+    """
+    return {key: _jsonpb(document["resourceSpans"], max_bytes)}
 
 
-def _jsonpb(value: Any, most: int) -> Any:
+def _jsonpb(value: Any, max_bytes: int) -> Any:
     if isinstance(value, list):
-        return [_jsonpb(item, most) for item in value]
+        return [_jsonpb(item, max_bytes) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {}
+    fields = {}
     for key, item in value.items():
         if key in _ID_KEYS:
-            found[key] = base64.b64encode(bytes.fromhex(item)).decode()
+            fields[key] = base64.b64encode(bytes.fromhex(item)).decode()
         elif key == "kind":
-            found[key] = f"SPAN_KIND_{_KINDS[item].upper()}"
+            fields[key] = f"SPAN_KIND_{_KINDS[item].upper()}"
         elif key == "code":
-            found[key] = f"STATUS_CODE_{_STATUSES[item]}"
+            fields[key] = f"STATUS_CODE_{_STATUSES[item]}"
         elif key == "stringValue":
-            found[key] = _halves(item.encode()[:most])
+            fields[key] = _decode_like_go(item.encode()[:max_bytes])
         else:
-            found[key] = item if key == "arrayValue" else _jsonpb(item, most)
-    return found
+            fields[key] = item if key == "arrayValue" else _jsonpb(item, max_bytes)
+    return fields
 
 
-def _halves(data: bytes) -> str:
+def _decode_like_go(data: bytes) -> str:
+    """Decode UTF-8 that may end inside a character; Go replaces each byte of that one."""
     whole = data.decode("utf-8", "ignore")
     return whole + "\ufffd" * (len(data) - len(whole.encode()))
 
 
-def tempo_message(document: Document, most: int = 2048) -> bytes:
-    """Tempo's `Trace` on the wire; a string that is cut in the middle of a character is no UTF-8 any more."""
-    found = _jsonpb(copy.deepcopy(document["resourceSpans"]), 1 << 40)
-    cut: list[bytes] = []
-    _mark(found, most, cut)
+def tempo_message(document: Document, max_bytes: int = 2048) -> bytes:
+    """Return Tempo's `Trace` as protobuf; a string cut inside a character is invalid UTF-8."""
+    resource_spans = _jsonpb(copy.deepcopy(document["resourceSpans"]), 1 << 40)
+    cut_texts: list[bytes] = []
+    _replace_long_texts(resource_spans, max_bytes, cut_texts)
     data = ParseDict(
-        {"resourceSpans": found}, TracesData(), ignore_unknown_fields=True
+        {"resourceSpans": resource_spans}, TracesData(), ignore_unknown_fields=True
     ).SerializeToString()
-    for number, half in enumerate(cut):
-        data = data.replace(_marker(number, len(half)), half)
+    for number, cut_text in enumerate(cut_texts):
+        data = data.replace(_placeholder(number, len(cut_text)), cut_text)
     return data
 
 
-def _marker(number: int, length: int) -> bytes:
-    """ASCII of this length that stands nowhere else."""
+def _placeholder(number: int, length: int) -> bytes:
+    """Return ASCII of this length that occurs nowhere else; protobuf takes only valid UTF-8."""
     return f"\x7f{number:06}".encode().ljust(length, b"\x7f")
 
 
-def _mark(value: Any, most: int, cut: list[bytes]) -> None:
-    for key, item in (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    ):
-        if key == "stringValue" and len(item.encode()) > most:
-            cut.append(item.encode()[:most])
-            value[key] = _marker(len(cut) - 1, most).decode()
+def _replace_long_texts(value: Any, max_bytes: int, cut_texts: list[bytes]) -> None:
+    """Put a placeholder for each text over `max_bytes`, and append what the text is cut to."""
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for key, item in items:
+        if key == "stringValue" and len(item.encode()) > max_bytes:
+            cut_texts.append(item.encode()[:max_bytes])
+            value[key] = _placeholder(len(cut_texts) - 1, max_bytes).decode()
         elif key != "arrayValue":
-            _mark(item, most, cut)
+            _replace_long_texts(item, max_bytes, cut_texts)
 
 
 def field(tag: int, data: bytes) -> bytes:
-    """A field with a length."""
-    length, found = len(data), [tag]
+    """Return a length-delimited protobuf field; `tag` is its first byte."""
+    length, head = len(data), [tag]
     while length >= 0x80:
-        found.append(length & 0x7F | 0x80)
+        head.append(length & 0x7F | 0x80)
         length >>= 7
-    return bytes([*found, length]) + data
+    return bytes([*head, length]) + data
 
 
 def tempo_v2_message(document: Document, partial: str | None = None) -> bytes:
-    """A `TraceByIDResponse`: the trace, metrics, and whether it is a part only."""
-    found = field(0x0A, tempo_message(document)) + field(0x12, b"\x08\x80\x01")
-    return found if partial is None else found + b"\x18\x01" + field(0x22, partial.encode())
+    """Return a `TraceByIDResponse`; `partial` is the reason why its trace is incomplete."""
+    response = field(0x0A, tempo_message(document)) + field(0x12, b"\x08\x80\x01")
+    return response if partial is None else response + b"\x18\x01" + field(0x22, partial.encode())
 
 
 def text(value: Any) -> bytes:
-    """JSON as a server sends it."""
+    """Return JSON as a server sends it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )
 
 
 def one_by_one(document: Document) -> Iterator[Document]:
-    """A document in one for each resource, as an API streams it."""
+    """Yield a document for each resource, as Jaeger's API streams them."""
     for resource_spans in document["resourceSpans"]:
         yield {"resourceSpans": [resource_spans]}
 

@@ -1,4 +1,5 @@
-# The program of injecting.py: what a user writes, with failgraph and without. It ends with an exception.
+# The program of injecting.py: what a user writes, with failgraph and without.
+# It ends with an exception.
 import asyncio
 import contextlib
 import gc
@@ -125,7 +126,7 @@ async def handled():
 
 for path in ("/fails", "/recovers", "/answers", "/handled", "/nothing"):
     with tracer.start_as_current_span("GET", kind=trace.SpanKind.SERVER):
-        answer = asgi.run(app, path, asgi.ASKING)
+        answer = asgi.run(app, path, asgi.ACCEPTS_REPORTS)
     print(path, answer.status, answer.body, repr(answer.raised)[:20], len(answer.messages))
     if answer.raised is not None:
         print(type(answer.raised.__cause__).__name__)

@@ -1,7 +1,10 @@
-"""A program in which each call that failgraph makes fails in turn: `python tests/injecting.py 1`, and JSON comes out.
+"""Run a program many times, and let one call that failgraph makes fail each time.
 
-One child a call, forked before anything has happened: it runs the whole of PROGRAM, and ends as that ends, with its
-exit code and its traceback. A call is told by where it is made and what is called, first time it happens.
+`python tests/support/injecting.py 1` injects into every call, and prints the results as JSON.
+
+Each run is a child, forked before anything has happened. It runs the whole of PROGRAM, and ends as
+that ends, with its exit code and its traceback. A call is identified by the line that makes it and
+the name of the callee; the first call from a line fails.
 """
 
 from __future__ import annotations
@@ -19,31 +22,38 @@ import sys
 import tempfile
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import failgraph
 
 KINDS = (RuntimeError, MemoryError, RecursionError)
 OURS = str(Path(failgraph.__file__).parent) + os.sep
-_NOT_OURS_TO_FAIL = re.compile(r"\bwrapped\(|await (?:self\.)?app\(|await send\(")
-"""What the user calls through us."""
+_CALLS_OF_THE_USER = re.compile(r"\bwrapped\(|await (?:self\.)?app\(|await send\(")
 _GUARD = "diagnostics.py"
+# Calls that run no Python code and allocate nothing: they fail only where any next line of Python would.
 _CANNOT_FAIL = re.compile(
-    r"(?:isinstance|len|next|getattr|globals|exc_info|is_finalizing|allocate_lock|(?:dict|list|str|ContextVar|RLock|lock)\..*)"
+    r"(?:isinstance|len|next|getattr|globals|exc_info|is_finalizing|allocate_lock"
+    r"|(?:dict|list|str|ContextVar|RLock|lock)\..*)"
     r"|Status\..*|int\.from_bytes|time_ns|(?:.*\.)?(?:<lambda>|__create_fn__.*)"
 )
-"""What runs nobody's code and asks for nothing: of these none fails where the next line of Python would not."""
-Site = tuple[str, int, str]
-"""File and line of the caller, and the name of what it calls."""
+# Called by the garbage collector for weak references and finalizers, from whichever line runs then.
+_CALLED_BY_PYTHON = frozenset({"_remove", "remove", "_commit_removals", "__del__"})
+
+Site = tuple[str, int, str]  # file and line of a call, and the name of what it calls
 
 PROGRAM = Path(__file__).with_name("injected_program.py")
 
-_CALLED_BY_PYTHON = frozenset({"_remove", "remove", "_commit_removals", "__del__"})
-"""What the garbage collector calls, of weak references and finalizers, wherever it happens to run."""
+
+class Outcome(NamedTuple):
+    """How a child ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
 
 
 def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
-    """The call to somebody else's code that failgraph is about to make; None where this is another call, or none."""
+    """Return the call of foreign code that failgraph is about to make, or None for other events."""
     if event == "c_call":
         caller: FrameType | None = frame
         name = getattr(arg, "__qualname__", repr(arg))
@@ -61,29 +71,29 @@ def site_of(frame: FrameType, event: str, arg: Any) -> Site | None:
     ):
         return None
     line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
-    if _NOT_OURS_TO_FAIL.search(line) or _CANNOT_FAIL.fullmatch(name):
+    if _CALLS_OF_THE_USER.search(line) or _CANNOT_FAIL.fullmatch(name):
         return None
     return caller.f_code.co_filename, caller.f_lineno, name
 
 
 def resumed(frame: FrameType) -> bool:
-    """Whether a generator or a coroutine goes on, rather than begins: nothing is called there."""
-    return frame.f_lasti > 10
+    """True if a generator or coroutine continues: Python reports that as a call, too."""
+    return frame.f_lasti > 10  # a frame that begins is at one of its first instructions
 
 
-def recording(found: dict[Site, None]) -> Any:
-    """A profiler that notes each call."""
+def recording(sites: dict[Site, None]) -> Any:
+    """Return a profiler that adds each call to `sites`."""
 
     def note(frame: FrameType, event: str, arg: Any) -> None:
         site = site_of(frame, event, arg)
         if site is not None:
-            found[site] = None
+            sites[site] = None
 
     return note
 
 
 def failing(wanted: Site, kind: type[Exception]) -> Any:
-    """A profiler that makes one call fail; raising ends the profiling."""
+    """Return a profiler that makes one call fail; Python removes a profiler that raises."""
 
     def fail(frame: FrameType, event: str, arg: Any) -> None:
         if site_of(frame, event, arg) == wanted:
@@ -93,8 +103,8 @@ def failing(wanted: Site, kind: type[Exception]) -> Any:
 
 
 def child(profiler: Any, attached: bool, out: int, err: int) -> None:
-    """What runs in the child: the program, to its uncaught end."""
-    signal.alarm(60)  # whoever hangs is killed
+    """Run the program in the child, up to its uncaught exception."""
+    signal.alarm(60)  # kills a child that hangs
     os.dup2(out, 1)
     os.dup2(err, 2)
     source = compile(PROGRAM.read_text(), str(PROGRAM), "exec")
@@ -104,10 +114,11 @@ def child(profiler: Any, attached: bool, out: int, err: int) -> None:
     )
 
 
-def run(
-    profiler: Any, *, attached: bool, found: dict[Site, None] | None = None
-) -> tuple[int, str, str] | None:
-    """Exit code, stdout and stderr of one child; None in the child, which has to end as the program does."""
+def run(profiler: Any, *, attached: bool, sites: dict[Site, None] | None = None) -> Outcome:
+    """Run the program in a child and return how that ended.
+
+    In the child this raises what the program raises. With `sites` the child prints them at its end.
+    """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if not pid:
@@ -115,42 +126,48 @@ def run(
                 child(profiler, attached, out.fileno(), err.fileno())
             finally:
                 sys.setprofile(None)
-                if found is not None:
-                    print("SITES", json.dumps(list(found)), flush=True)
+                if sites is not None:
+                    print("SITES", json.dumps(list(sites)), flush=True)
         _, status = os.waitpid(pid, 0)
         out.seek(0)
         err.seek(0)
-        return os.waitstatus_to_exitcode(status), out.read().decode(), err.read().decode()
+        exit_code = os.waitstatus_to_exitcode(status)
+        return Outcome(exit_code, out.read().decode(), err.read().decode())
 
 
 def wrappers() -> set[str]:
-    """The modules that failgraph's hooks load at their first use."""
+    """Return the modules that failgraph's hooks load at their first use."""
     from failgraph.instrumentation.hooks import TARGETS
 
-    found = {target.wrapper.partition(":")[0] for targets in TARGETS.values() for target in targets}
-    return {f"failgraph.instrumentation.{name}" for name in found}
+    names = {target.wrapper.partition(":")[0] for targets in TARGETS.values() for target in targets}
+    return {f"failgraph.instrumentation.{name}" for name in names}
 
 
 def preload() -> None:
-    """Load what the program loads, and what hooks load at their first use, so that no child has to."""
-    code = "try:\n exec(open(sys.argv[1]).read())\nexcept Exception:\n pass\nprint('MODULES', *sys.modules)"
+    """Load what the program and the hooks load, so that the children need not."""
+    code = (
+        "try:\n exec(open(sys.argv[1]).read())\nexcept Exception:\n pass\n"
+        "print('MODULES', *sys.modules)"
+    )
     command = [
         sys.executable,
         "-c",
         f"import sys\nsys.path.insert(0, sys.argv[2])\nATTACHED = False\n{code}",
     ]
-    said = subprocess.run(
+    output = subprocess.run(
         [*command, PROGRAM, PROGRAM.parent], capture_output=True, text=True, check=True
     ).stdout
-    for module in [*said.rpartition("MODULES ")[2].split(), *wrappers()]:
+    for module in [*output.rpartition("MODULES ")[2].split(), *wrappers()]:
         with contextlib.suppress(Exception):
             importlib.import_module(module)
 
 
 def main(share: int, kinds: list[str]) -> None:
-    """Run it without failgraph, with it, and once for each call; print the three in one JSON document.
+    """Run the program without failgraph, with it, and once for each injected error; print JSON.
 
-    Of the calls only one in `share`; with each of `kinds`, by default with one by turns.
+    Args:
+        share: One call in so many fails.
+        kinds: Names of exceptions to raise at each call; by default the KINDS take turns.
     """
     preload()
     for module in list(sys.modules.values()):
@@ -159,25 +176,22 @@ def main(share: int, kinds: list[str]) -> None:
     gc.freeze()
     without = run(None, attached=False)
     sites: dict[Site, None] = {}
-    code, said, errors = run(recording(sites), attached=True, found=sites)
-    said, _, listed = said.partition("SITES ")
+    with_failgraph = run(recording(sites), attached=True, sites=sites)
+    printed, _, listed = with_failgraph.stdout.partition("SITES ")
     every = json.loads(listed)
-    results = []
+    chosen = [kind for kind in KINDS if kind.__name__ in kinds]
+    injected = []
     for number, site in enumerate(every[::share]):
-        for kind in [kind for kind in KINDS if kind.__name__ in kinds] or [
-            KINDS[number % len(KINDS)]
-        ]:
-            results.append((site, kind.__name__, *run(failing(tuple(site), kind), attached=True)))
-    print(
-        json.dumps(
-            {
-                "calls": len(every),
-                "without": without,
-                "with": (code, said, errors),
-                "injected": results,
-            }
-        )
-    )
+        for kind in chosen or [KINDS[number % len(KINDS)]]:
+            outcome = run(failing(tuple(site), kind), attached=True)
+            injected.append((site, kind.__name__, *outcome))
+    results = {
+        "calls": len(every),
+        "without": without,
+        "with": with_failgraph._replace(stdout=printed),
+        "injected": injected,
+    }
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

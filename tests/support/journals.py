@@ -1,4 +1,4 @@
-"""What the tests of the journal share: events, the lines of a directory, and failures that are in one."""
+"""Read the files of a journal, and build lines of one."""
 
 from __future__ import annotations
 
@@ -14,33 +14,37 @@ MS = 1_000_000
 
 
 def files(directory: Path) -> list[Path]:
+    """Return the files of a journal, sorted."""
     return sorted(directory.glob("*.jsonl"))
 
 
 def lines(directory: Path) -> list[dict[str, Any]]:
-    """Each whole line of a journal."""
-    found = []
-    for path in files(directory):
-        for line in path.read_bytes().splitlines():
-            if line.endswith(b"}") and line.startswith(b"{"):
-                found.append(json.loads(line))
-    return found
+    """Return each line of a journal that is not cut."""
+    return [
+        json.loads(line)
+        for path in files(directory)
+        for line in path.read_bytes().splitlines()
+        if line.startswith(b"{") and line.endswith(b"}")
+    ]
 
 
 def ids(directory: Path) -> list[str]:
-    """The ids of the failures of a journal."""
+    """Return the ids of the failures in a journal."""
     return [line["event"]["event_id"] for line in lines(directory) if "event" in line]
 
 
 def line(event_id: str, number: int | None = 2, at: int = 5 * MS, **fields: Any) -> bytes:
-    """A line of a journal; the span has this number, as in `otlp_file`, and None is outside any trace."""
-    cause, record = fields.pop("cause", None), fields.pop("record", {})
-    place = (
-        {}
-        if number is None
-        else {"trace_id": TRACE, "span_id": f"{number:016x}", "parent_span_id": f"{1:016x}"}
-    )
-    known: dict[str, Any] = {
+    """Return a line of a journal.
+
+    Args:
+        event_id: The id of the failure.
+        number: The id of its span, as a number (see `otlp_file`), or None outside any trace.
+        at: Its time, in ns after T0.
+        fields: Other fields of the line; `cause` is the id of its cause, `record` more fields
+            of the failure.
+    """
+    cause_id, record = fields.pop("cause", None), fields.pop("record", {})
+    values: dict[str, Any] = {
         "trace_id": None,
         "span_id": None,
         "parent_span_id": None,
@@ -54,12 +58,14 @@ def line(event_id: str, number: int | None = 2, at: int = 5 * MS, **fields: Any)
         "seq": 0,
     }
     if number is not None:
-        known.update(
-            place, span_name=f"span-{number}", span_kind="INTERNAL", span_start_unix_nano=T0 + 1000
+        values.update(
+            trace_id=TRACE,
+            span_id=f"{number:016x}",
+            parent_span_id=f"{1:016x}",
+            span_name=f"span-{number}",
+            span_kind="INTERNAL",
+            span_start_unix_nano=T0 + 1000,
         )
-    known.update(fields)
-    return encode_line(
-        JournalLine(
-            time_unix_nano=T0 + at, event=event(event_id, cause_id=cause, **record), **known
-        )
-    )
+    values.update(fields)
+    failed = event(event_id, cause_id=cause_id, **record)
+    return encode_line(JournalLine(time_unix_nano=T0 + at, event=failed, **values))

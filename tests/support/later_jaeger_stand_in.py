@@ -1,6 +1,6 @@
-"""A stand-in for the Jaeger after 2.20, which is no Go module: v1 search is gone, v3 searches by attributes.
+"""A stand-in for the Jaeger after 2.20, which is not published as a Go module.
 
-Whatever it has nothing for is the page of its user interface.
+It has no v1 search; v3 searches by attributes. Any unknown path answers with its web page.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from dialects import Document, jaeger_v1, jaeger_v3, text
+from dialects import Document, jaeger_v1, jaeger_v3, spans_of, text
 from http_stand_in import Asked, Handler, Reply, Server, serving
-from tempo_stand_in import by_trace, spans_of
+from tempo_stand_in import by_trace
 
 PAGE = Reply(
     b"<!DOCTYPE html>\n<html lang=en><title>Jaeger UI</title></html>",
@@ -20,40 +20,46 @@ PAGE = Reply(
 )
 
 
+V1_NOT_FOUND = Reply(
+    text({"data": None, "total": 0, "errors": [{"code": 404, "msg": "trace not found"}]}),
+    404,
+    "text/plain",
+)
+V3_NOT_FOUND = Reply(
+    text({"error": {"httpCode": 404, "message": "No traces found"}}), 404, "text/plain"
+)
+
+
 @contextmanager
 def later_jaeger_stand_in(*documents: Document, v3: bool = True) -> Iterator[Server]:
-    """Serves the traces of documents; without v3 it is a Jaeger of before that, by id only."""
+    """Serve the traces of documents; without v3, as an older Jaeger that only knows v1 by id."""
     traces = by_trace(documents)
 
-    def answer(asked: Asked, _: Handler) -> Reply:
-        folder, _, last = asked.path.rpartition("/")
+    def answer(request: Asked, _: Handler) -> Reply:
+        folder, _, last = request.path.rpartition("/")
+        document = traces.get(last)
         if folder == "/api/traces":
-            found = traces.get(last)
-            absent = {"data": None, "total": 0, "errors": [{"code": 404, "msg": "trace not found"}]}
-            return (
-                Reply(text(jaeger_v1(found))) if found else Reply(text(absent), 404, "text/plain")
-            )
+            return Reply(text(jaeger_v1(document))) if document else V1_NOT_FOUND
         if not v3 or not folder.startswith("/api/v3"):
             return PAGE
         if last == "services":
             return Reply(text({"services": services_of(*traces.values())}), type="text/plain")
         if last == "trace-summaries":
-            return Reply(text({"summaries": list(summaries(traces, asked.fields))}))
-        found = traces.get(last)
-        absent = {"error": {"httpCode": 404, "message": "No traces found"}}
-        return Reply(text(jaeger_v3(found))) if found else Reply(text(absent), 404, "text/plain")
+            return Reply(text({"summaries": list(summaries(traces, request.fields))}))
+        return Reply(text(jaeger_v3(document))) if document else V3_NOT_FOUND
 
     with serving(answer) as server:
         yield server
 
 
 def services_of(*documents: Document) -> list[str]:
+    """Return the sorted names of the services in documents."""
     resources = [resource for document in documents for resource, _ in spans_of(document)]
     return sorted({attributes(resource)["service.name"] for resource in resources})
 
 
 def summaries(traces: dict[str, Document], fields: dict[str, str]) -> Iterator[Document]:
-    """Of the traces that match, no more than asked for; both bounds of time are needed."""
+    """Yield the matching traces, at most as many as asked for; both bounds of time are required."""
     since, until = (nano(fields[f"query.start_time_{name}"]) for name in ("min", "max"))
     wanted = json.loads(fields["query.attributes"])
     left = int(fields["query.search_depth"])
@@ -74,12 +80,14 @@ def summaries(traces: dict[str, Document], fields: dict[str, str]) -> Iterator[D
             yield {"traceId": trace_id, **times, "services": services}
 
 
-def nano(text_: str) -> int:
-    return round(datetime.fromisoformat(text_.replace("Z", "+00:00")).timestamp() * 10**6) * 1000
+def nano(timestamp: str) -> int:
+    """Return an ISO 8601 time in ns since the epoch, to the microsecond."""
+    seconds = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp()
+    return round(seconds * 10**6) * 1000
 
 
 def attributes(span: Document) -> dict[str, str]:
-    """Of a span and its events, as text."""
+    """Return the attributes of a span and its events, with values as text."""
     holders = [span, *span.get("events", [])]
     return {
         pair["key"]: str(next(iter(pair["value"].values())))

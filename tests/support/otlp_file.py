@@ -1,4 +1,4 @@
-"""OTLP JSON as a collector or an SDK writes it, built by hand: what the reader, view and command-line tests read."""
+"""Build OTLP JSON as a Collector or an SDK writes it: the input of tests that read traces."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from failgraph import FailureEvent
 from failgraph.codec import encode_event
 
 SECOND = 1_000_000_000
-T0 = 1_700_000_000 * SECOND
-"""The start of a trace, in ns since the epoch."""
+T0 = 1_700_000_000 * SECOND  # the start of a trace, in ns since the epoch
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PREFIX = "nemo.gym.failure."
 INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER = 1, 2, 3, 4, 5
 
 
 def any_value(value: object) -> dict[str, Any]:
-    """An `AnyValue`: 64-bit integers are text in OTLP JSON."""
+    """Return an `AnyValue`; in OTLP JSON 64-bit integers are text."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
@@ -31,30 +30,33 @@ def any_value(value: object) -> dict[str, Any]:
 
 
 def pairs(attributes: Mapping[str, object]) -> list[dict[str, Any]]:
-    """Attributes as `KeyValue`s."""
+    """Return attributes as a list of `KeyValue`."""
     return [{"key": key, "value": any_value(value)} for key, value in attributes.items()]
 
 
 def seen(record: FailureEvent, at: int = 0, **options: Any) -> dict[str, Any]:
-    """`record` as a span event, `at` ns after T0; the options are those of `encode_event`."""
+    """Return the span event of a failure, `at` ns after T0.
+
+    The options are those of `encode_event`.
+    """
     return raw_event(encode_event(record, **options), at)
 
 
 def raw_event(
     attributes: Mapping[str, object], at: int = 0, name: str = "nemo.gym.failure"
 ) -> dict[str, Any]:
-    """A span event of any attributes."""
+    """Return a span event with these attributes, `at` ns after T0."""
     return {"timeUnixNano": str(T0 + at), "name": name, "attributes": pairs(attributes)}
 
 
 def reported(*ids: str, own: str | None = None, omitted: bool = False) -> dict[str, object]:
-    """The attributes of a hop that wrote down `ids`."""
-    found: dict[str, object] = {PREFIX + "schema_version": 1, PREFIX + "report.ids": ids}
+    """Return the attributes of a hop whose report holds the failures `ids`."""
+    attributes: dict[str, object] = {PREFIX + "schema_version": 1, PREFIX + "report.ids": ids}
     if own is not None:
-        found[PREFIX + "report.id"] = own
+        attributes[PREFIX + "report.id"] = own
     if omitted:
-        found[PREFIX + "report.omitted"] = True
-    return found
+        attributes[PREFIX + "report.omitted"] = True
+    return attributes
 
 
 def span(
@@ -69,7 +71,20 @@ def span(
     attributes: Mapping[str, object] | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """A span whose id is `number` in hex; `start` and `end` in ns after T0, an `end` of None is no end."""
+    """Return a span.
+
+    Args:
+        number: Its id, as a number.
+        parent: The id of its parent, as a number.
+        events: Its events.
+        name: Its name; by default made from `number`.
+        kind: Its kind, as OTLP's number.
+        start: Its start, in ns after T0.
+        end: Its end, in ns after T0, or None for a span without an end.
+        trace: Its trace id.
+        attributes: Its attributes.
+        others: More fields of the OTLP span, such as `status` and `links`.
+    """
     fields: dict[str, Any] = {
         "traceId": trace,
         "spanId": f"{number:016x}",
@@ -88,13 +103,13 @@ def span(
 
 
 def failure_span(
-    number: int, parent: int, happened: dict[str, Any], **others: Any
+    number: int, parent: int, failure: dict[str, Any], **others: Any
 ) -> dict[str, Any]:
-    """A span made only to hold a failure."""
+    """Return a span that failgraph made only to hold a failure event."""
     return span(
         number,
         parent,
-        happened,
+        failure,
         name="nemo.gym.failure",
         attributes={PREFIX + "failure_span": True},
         **others,
@@ -102,7 +117,7 @@ def failure_span(
 
 
 def process(*spans: dict[str, Any], service: str = "gym", **resource: object) -> dict[str, Any]:
-    """The spans of one process, as a `TracesData` document."""
+    """Return a `TracesData` document with the spans of one process."""
     return {
         "resourceSpans": [
             {
@@ -114,7 +129,7 @@ def process(*spans: dict[str, Any], service: str = "gym", **resource: object) ->
 
 
 def write(path: Path, *documents: object) -> Path:
-    """OTLP JSON lines; a document that is bytes is written as it is."""
+    """Write documents as OTLP JSON lines, bytes as they are, and return the path."""
     lines = [
         document if isinstance(document, bytes) else json.dumps(document).encode()
         for document in documents

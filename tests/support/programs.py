@@ -37,13 +37,18 @@ needs_servers = pytest.mark.skipif(
 )
 
 
-def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
-    """What the programs get: an OTLP endpoint, traces only, and nothing of this process's own settings."""
-    kept = {
+def clean_environment() -> dict[str, str]:
+    """Return this process's environment without settings of failgraph and OpenTelemetry."""
+    return {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("OTEL_", "FAILGRAPH_"))
+        if not name.startswith(("FAILGRAPH_", "OTEL_"))
     }
+
+
+def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
+    """What the programs get: an OTLP endpoint, traces only, and nothing of this process's own settings."""
+    kept = clean_environment()
     path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
     otel = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,

@@ -1,6 +1,7 @@
-"""Programs beside Python that some tests need, such as a real Jaeger: where each is, and how to get it.
+"""Find the programs beside Python that some tests need, such as a real Jaeger.
 
-A test names them in the marker `needs`. conftest.py skips it if one is missing, but fails it in CI, where all are made.
+A test names them in the marker `needs`. conftest.py skips the test if one is missing, but fails it
+in CI, which gets all of them first.
 """
 
 from __future__ import annotations

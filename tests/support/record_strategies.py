@@ -1,4 +1,4 @@
-"""Hypothesis strategies for records at and past their limits: any valid event, any valid report."""
+"""Hypothesis strategies for valid events and reports, with fields up to and past their limits."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from failgraph import (
 from failgraph.failure.kinds import REGISTERED
 
 
-@functools.cache  # a strategy that is made again is checked again
-def texts(most: int | None, least: int = 0) -> st.SearchStrategy[str]:
-    """Text of up to `most` characters: short ones, and ones that fill the field with 1 to 4 bytes a character."""
-    full = 6001 if most is None else most
+@functools.cache  # Hypothesis validates each strategy object anew
+def texts(max_size: int | None, min_size: int = 0) -> st.SearchStrategy[str]:
+    """Return texts of up to `max_size` characters; None stands for a field without a limit.
+
+    Some are short, some have that size and 1 to 4 bytes a character.
+    """
+    full = 6001 if max_size is None else max_size
     hard = [
         "a" * full,
         "é" * full,
@@ -31,14 +34,14 @@ def texts(most: int | None, least: int = 0) -> st.SearchStrategy[str]:
         "\x1b\r\n\t\x7f",
     ]
     return st.one_of(
-        st.text(min_size=least, max_size=min(full, 30)),
+        st.text(min_size=min_size, max_size=min(full, 30)),
         st.sampled_from([text for text in hard if len(text) <= full]),
     )
 
 
 @functools.cache
 def ids() -> st.SearchStrategy[str]:
-    """Ids, also empty, of 128 characters, and too long to be named as a cause."""
+    """Return ids: short, empty, of 128 characters, and too long to be named as a cause."""
     return st.one_of(
         st.text(max_size=40),
         st.sampled_from(["", "\x00", "i" * 128, "😀" * 128, "€" * 129, "l" * 2001, "😀" * 700]),
@@ -46,16 +49,16 @@ def ids() -> st.SearchStrategy[str]:
 
 
 @functools.cache
-def optional(most: int) -> st.SearchStrategy[str | None]:
-    """Nothing, or such a text."""
-    return st.none() | texts(most)
+def optional(max_size: int) -> st.SearchStrategy[str | None]:
+    """Return None and texts of up to `max_size` characters."""
+    return st.none() | texts(max_size)
 
 
 KINDS = st.one_of(
     st.sampled_from(sorted(REGISTERED)),
     st.just("my_server:odd_kind"),
     st.just("_OTHER"),
-    texts(None, least=1),
+    texts(None, min_size=1),
 )
 STATUS = st.none() | st.sampled_from([100, 404, 599])
 EXIT_CODES = (
@@ -64,7 +67,7 @@ EXIT_CODES = (
     | st.sampled_from([0, -9, 2**63 - 1, 2**63, -(2**63), 2**70, -(2**70), 10**2500])
 )
 FOREIGN = st.none() | st.fixed_dictionaries(
-    {"exception_type": texts(256, least=1), "message": texts(2000), "http_status": STATUS}
+    {"exception_type": texts(256, min_size=1), "message": texts(2000), "http_status": STATUS}
 )
 SANDBOX = st.builds(
     SandboxFailureDetails,
@@ -88,7 +91,7 @@ STAGES = st.none() | st.sampled_from(["admission", "seed", "agent", "verificatio
 def events(
     draw: st.DrawFn, event_id: str | None = None, cause_id: str | None = None
 ) -> FailureEvent:
-    """Any valid event."""
+    """Return any valid event."""
     boundary = draw(BOUNDARIES)
     return FailureEvent(
         event_id=draw(ids()) if event_id is None else event_id,
@@ -109,25 +112,25 @@ def events(
 
 @st.composite
 def reports(draw: st.DrawFn) -> FailureReport:
-    """Any valid report: causes form any forest, in any order."""
+    """Return any valid report: causes form any forest, events come in any order."""
     keys = draw(st.lists(ids(), unique=True, max_size=5))
     made: dict[str, FailureEvent] = {}
     for key in keys:
-        nameable = [cause for cause in made if len(cause) <= 128]
+        cause_ids = [cause for cause in made if len(cause) <= 128]
         made[key] = draw(
-            events(key, draw(st.none() | st.sampled_from(nameable)) if nameable else None)
+            events(key, draw(st.none() | st.sampled_from(cause_ids)) if cause_ids else None)
         )
-    nameable = [key for key in keys if len(key) <= 128]
+    cause_ids = [key for key in keys if len(key) <= 128]
     order = draw(st.permutations(keys))
     return FailureReport(
         events={key: made[key] for key in order},
-        failure_id=draw(st.none() | st.sampled_from(nameable)) if nameable else None,
+        failure_id=draw(st.none() | st.sampled_from(cause_ids)) if cause_ids else None,
         omitted=draw(st.booleans()),
     )
 
 
 def strings_of(attributes: dict[str, Any]) -> list[str]:
-    """Each string value, an array's items too."""
+    """Return each text among the values, those inside arrays too."""
     return [
         text
         for value in attributes.values()

@@ -1,4 +1,4 @@
-"""Readings compared: what the same traces must say, whichever dialect or backend they came through."""
+"""Compare readings: the same traces must read the same through each dialect and backend."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from otlp_file import (
     span,
 )
 
-SHORT = f"{7:032x}"
+SHORT = f"{7:032x}"  # a trace id that Jaeger prints with 16 digits
 OTHER = "f" * 32
-MICRO = 1000
+MICRO = 1000  # ns in 1 µs, the resolution of Jaeger
 
 
 def essence(trace: Trace) -> dict[str, Any]:
-    """What a trace says, but for its times and the marks of processes."""
+    """Return what is known of a trace, without times and process ids."""
     return {
         "trace": (trace.trace_id, trace.service, trace.root.span_id if trace.root else None),
         "report": trace.report,
@@ -71,34 +71,37 @@ def essence(trace: Trace) -> dict[str, Any]:
 
 
 def times(trace: Trace) -> dict[str, int]:
-    """Every time that a trace says, and every duration of a hop."""
-    found = {"start": trace.start_unix_nano}
-    found.update(
+    """Return each time of a trace and each duration of its hops, by what it is, in ns."""
+    values = {"start": trace.start_unix_nano}
+    values.update(
         (f"failure {key}", failure.time_unix_nano) for key, failure in trace.failures.items()
     )
     for hop in trace.hops:
-        found[f"start of {hop.span.span_id}"] = hop.span.start_unix_nano
-        found[f"duration of {hop.span.span_id}"] = (
+        values[f"start of {hop.span.span_id}"] = hop.span.start_unix_nano
+        values[f"duration of {hop.span.span_id}"] = (
             -1 if hop.span.duration_nano is None else hop.span.duration_nano
         )
-    return found
+    return values
 
 
-def same(found: Reading, expected: Reading) -> None:
-    """Both say the same, with times within 1 µs; the end of a trace, of a start and a duration, within 2."""
-    assert found.losses == expected.losses
-    assert found.trace_ids == expected.trace_ids
-    assert [essence(trace) for trace in found.traces] == [
+def same(actual: Reading, expected: Reading) -> None:
+    """Assert that both readings are the same, with times within 1 µs.
+
+    The duration of a trace may differ by 2 µs: it is made of a start and a duration.
+    """
+    assert actual.losses == expected.losses
+    assert actual.trace_ids == expected.trace_ids
+    assert [essence(trace) for trace in actual.traces] == [
         essence(trace) for trace in expected.traces
     ]
-    for ours, theirs in zip(found.traces, expected.traces, strict=True):
+    for ours, theirs in zip(actual.traces, expected.traces, strict=True):
         assert times(ours).keys() == times(theirs).keys()
         assert max(abs(times(ours)[key] - time) for key, time in times(theirs).items()) < MICRO
         assert abs((ours.duration_nano or 0) - (theirs.duration_nano or 0)) < 2 * MICRO
 
 
 def shapes() -> dict[str, dict[str, Any]]:
-    """What the demo's traces look like, and what happens to them on the way."""
+    """Return documents by name: traces as of the demo, and the damage that backends do to them."""
     chain = [
         process(
             span(

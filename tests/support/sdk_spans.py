@@ -1,4 +1,4 @@
-"""OTLP JSON as ended spans of the SDK, for its real exporters to send."""
+"""Turn OTLP JSON into ended spans of the SDK, for its real exporters to send."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-IS_REMOTE = 0x200
-"""The flag of a span whose parent is of another process."""
+IS_REMOTE = 0x200  # OTLP's flag of a span whose parent belongs to another process
 
 
 def sdk_spans(path: Path) -> Iterator[ReadableSpan]:
-    """Each span of a file of OTLP JSON lines, with what failgraph and contrib's instrumentations write."""
+    """Yield each span of a file of OTLP JSON lines.
+
+    Only value types that failgraph and contrib's instrumentations write are supported.
+    """
     for line in path.read_bytes().splitlines():
         for resource_spans in json.loads(line)["resourceSpans"]:
             resource = Resource(_attributes(resource_spans["resource"]))
@@ -30,14 +32,13 @@ def sdk_spans(path: Path) -> Iterator[ReadableSpan]:
 
 
 def _span(span: dict[str, Any], resource: Resource, scope: InstrumentationScope) -> ReadableSpan:
-    parent, flags = span.get("parentSpanId"), span.get("flags", 0)
+    trace_id, parent_id = span["traceId"], span.get("parentSpanId")
+    is_remote = bool(span.get("flags", 0) & IS_REMOTE)
     status = span.get("status", {})
     return ReadableSpan(
         name=span["name"],
-        context=_context(span["traceId"], span["spanId"]),
-        parent=_context(span["traceId"], parent, is_remote=bool(flags & IS_REMOTE))
-        if parent
-        else None,
+        context=_context(trace_id, span["spanId"]),
+        parent=_context(trace_id, parent_id, is_remote=is_remote) if parent_id else None,
         resource=resource,
         attributes=_attributes(span),
         events=[
@@ -67,7 +68,7 @@ def _attributes(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: dict[str, Any]) -> Any:
-    ((kind, found),) = value.items()
+    ((kind, content),) = value.items()
     if kind == "arrayValue":
-        return tuple(_value(item) for item in found.get("values", ()))
-    return int(found) if kind == "intValue" else found
+        return tuple(_value(item) for item in content.get("values", ()))
+    return int(content) if kind == "intValue" else content

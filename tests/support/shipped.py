@@ -1,4 +1,4 @@
-"""Parts of the stack of `collector-config/`, as people run them, on ports of loopback."""
+"""Run parts of the stack of `collector-config/` on ports of loopback."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from failgraph.errors import SourceError
 from real_backends import free_ports, running
 
 CONFIG = Path(__file__).parents[2] / "collector-config"
-NOWHERE = "http://127.0.0.1:9"
-"""The port `discard`: nobody listens on it."""
+NOWHERE = "http://127.0.0.1:9"  # the port `discard`: no server listens on it
 
 
 class Collector(NamedTuple):
-    """Where a Collector is: host:port of its OTLP over HTTP and gRPC, its health, its own metrics and the failures'."""
+    """A running Collector; all addresses are host:port."""
 
     otlp_http: str
     otlp_grpc: str
@@ -34,11 +33,11 @@ class Collector(NamedTuple):
     kill: Callable[[], None]
 
     def export(self, spans: Iterable[ReadableSpan]) -> None:
-        """Send spans as a program does: by the SDK's exporter, in its batches."""
+        """Send spans with the SDK's exporter, in batches of the default size."""
         exporter = OTLPSpanExporter(endpoint=f"http://{self.otlp_http}/v1/traces", timeout=20)
-        waiting = list(spans)
-        for at in range(0, len(waiting), 512):
-            assert exporter.export(waiting[at : at + 512]) is SpanExportResult.SUCCESS
+        spans = list(spans)
+        for start in range(0, len(spans), 512):
+            assert exporter.export(spans[start : start + 512]) is SpanExportResult.SUCCESS
         exporter.shutdown()
 
 
@@ -46,10 +45,17 @@ class Collector(NamedTuple):
 def collector(
     folder: Path, *files: str | Path, env: Mapping[str, str] = {}, more: str = ""
 ) -> Iterator[Collector]:
-    """A Collector with files of `collector-config/`, and with `more` YAML after them; its queue is in `folder`."""
+    """Run a Collector.
+
+    Args:
+        folder: Where its queue and its log are.
+        files: Names of files in `collector-config/`.
+        env: Variables of its configuration; by default no backend is reachable.
+        more: YAML that is merged over the files.
+    """
     ports = free_ports(5)
     http, grpc, health, own, failures = (f"127.0.0.1:{port}" for port in ports)
-    given = {
+    variables = {
         "OTLP_HTTP": http,
         "OTLP_GRPC": grpc,
         "HEALTH": health,
@@ -65,8 +71,8 @@ def collector(
     if more:
         configs.append(folder / "more.yaml")
         configs[-1].write_text(more)
-    listens = ports if "failure-metrics.yaml" in files else ports[:4]
-    with running("collector", *configs, folder=folder, ports=listens, env=given) as process:
+    open_ports = ports if "failure-metrics.yaml" in files else ports[:4]
+    with running("collector", *configs, folder=folder, ports=open_ports, env=variables) as process:
 
         def kill() -> None:
             process.kill()
@@ -76,7 +82,7 @@ def collector(
 
 
 def to_file(path: Path) -> str:
-    """What makes a Collector write into a file what it would send to Jaeger."""
+    """Return YAML that makes a Collector write to a file what it would send to Jaeger."""
     return f"""
 exporters: {{file: {{path: {json.dumps(str(path))}, flush_interval: 50ms}}}}
 service: {{pipelines: {{traces: {{exporters: [file]}}}}}}
@@ -84,7 +90,7 @@ service: {{pipelines: {{traces: {{exporters: [file]}}}}}}
 
 
 class Series(NamedTuple):
-    """One line of a scrape."""
+    """One value of a metric, as Prometheus scrapes it."""
 
     name: str
     labels: dict[str, str]
@@ -96,25 +102,28 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def scrape(address: str) -> list[Series]:
-    """What a Prometheus would get."""
+    """Return the metrics at host:port."""
     text = urllib.request.urlopen(f"http://{address}/metrics", timeout=10).read().decode()
-    found = (_LINE.fullmatch(line) for line in text.splitlines() if not line.startswith("#"))
+    matches = (_LINE.fullmatch(line) for line in text.splitlines() if not line.startswith("#"))
     return [
-        Series(line["name"], dict(_LABEL.findall(line["labels"] or "")), float(line["value"]))
-        for line in found
-        if line
+        Series(match["name"], dict(_LABEL.findall(match["labels"] or "")), float(match["value"]))
+        for match in matches
+        if match
     ]
 
 
 def eventually(check: Callable[[], Any], seconds: float = 20) -> Any:
-    """What `check` gives, as soon as that is true; AssertionError where it is not in time."""
-    until = time.monotonic() + seconds
+    """Call `check` until its result is true, and return that.
+
+    Raises:
+        AssertionError: That took longer than `seconds`.
+    """
+    deadline = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(
-            OSError, SourceError
-        ):  # a file that is being written may hold half a line
-            found = check()
-            if found:
-                return found
-        assert time.monotonic() < until, "it did not happen in time"
+        # SourceError: a file that is being written may hold half a line.
+        with contextlib.suppress(OSError, SourceError):
+            result = check()
+            if result:
+                return result
+        assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)

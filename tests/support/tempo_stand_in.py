@@ -1,8 +1,9 @@
-"""A stand-in for Tempo, which cannot be built here: its documented API over what `dialects` writes.
+"""A stand-in for Tempo, which cannot be built from a Go module: its documented API.
 
-Traces by id in v1 and v2, JSON and protobuf, and a search that understands TraceQL of the few forms that we send:
-conditions `field = value` joined by `&&` and `||` inside braces, and such spansets joined in the same way. As in Tempo,
-conditions on events that are joined by `&&` hold for one event, and start and end are whole seconds.
+It answers traces by id in v1 and v2, as JSON and protobuf. Its search understands the forms of
+TraceQL that failgraph sends: conditions `field = value` joined by `&&` and `||` inside braces, and
+such spansets joined in the same way. As in Tempo, conditions on events that are joined by `&&`
+must hold for one event, and start and end are whole seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from dialects import Document, merged, tempo, tempo_message, tempo_v2_message, text
+from dialects import Document, merged, spans_of, tempo, tempo_message, tempo_v2_message, text
 from http_stand_in import Asked, Handler, Reply, Server, serving
 
 SECOND = 1_000_000_000
@@ -32,23 +33,32 @@ def tempo_stand_in(
     too_large: int = 1 << 40,
     prefix: str = "",
 ) -> Iterator[Server]:
-    """Serves the traces of documents; below `prefix`, without v2, in JSON only, partly, or not where too large."""
+    """Serve the traces of documents.
+
+    Args:
+        documents: OTLP JSON.
+        v2: False for a Tempo without the v2 API.
+        protobuf: False for a server that answers JSON only.
+        part: The reason why v2 returns a partial trace, or None if it is whole.
+        too_large: Largest answer of v1 in bytes; for more it answers 422.
+        prefix: The path in front of /api.
+    """
     traces = by_trace(documents)
 
-    def answer(asked: Asked, _: Handler) -> Reply:
-        if not asked.path.startswith(f"{prefix}/api/"):
+    def answer(request: Asked, _: Handler) -> Reply:
+        if not request.path.startswith(f"{prefix}/api/"):
             return _NOT_FOUND
-        path = asked.path.removeprefix(f"{prefix}/api/")
-        wanted = path.rpartition("/")[2].lower().zfill(32)
-        binary = protobuf and asked.headers.get("accept") == "application/protobuf"
+        path = request.path.removeprefix(f"{prefix}/api/")
+        trace_id = path.rpartition("/")[2].lower().zfill(32)
+        binary = protobuf and request.headers.get("accept") == "application/protobuf"
         if path == "echo":
             return Reply(b"echo", type="text/plain")
         if path == "search":
-            return search(traces, asked.fields)
+            return search(traces, request.fields)
         if path.startswith("traces/"):
-            return one_v1(traces.get(wanted), too_large, binary=binary)
+            return one_v1(traces.get(trace_id), too_large, binary=binary)
         if path.startswith("v2/traces/") and v2:
-            return one_v2(traces.get(wanted), part, binary=binary)
+            return one_v2(traces.get(trace_id), part, binary=binary)
         return _NOT_FOUND
 
     with serving(answer) as server:
@@ -56,8 +66,8 @@ def tempo_stand_in(
 
 
 def by_trace(documents: tuple[Document, ...]) -> dict[str, Document]:
-    """Each trace as a document of its own, its resources kept apart."""
-    found: dict[str, list[Document]] = {}
+    """Return a document for each trace, by its id; resources stay separate."""
+    resources_of: dict[str, list[Document]] = {}
     for resource_spans in merged(*documents)["resourceSpans"]:
         spans = [
             span for scope_spans in resource_spans["scopeSpans"] for span in scope_spans["spans"]
@@ -65,72 +75,72 @@ def by_trace(documents: tuple[Document, ...]) -> dict[str, Document]:
         spans.sort(key=lambda span: span["traceId"])
         for trace_id, group in itertools.groupby(spans, key=lambda span: span["traceId"]):
             scope_spans = [{"scope": {"name": "test"}, "spans": list(group)}]
-            found.setdefault(trace_id, []).append(
+            resources_of.setdefault(trace_id, []).append(
                 {"resource": resource_spans["resource"], "scopeSpans": scope_spans}
             )
-    return {trace_id: {"resourceSpans": each} for trace_id, each in found.items()}
+    return {trace_id: {"resourceSpans": each} for trace_id, each in resources_of.items()}
 
 
 def one_v1(document: Document | None, too_large: int, *, binary: bool) -> Reply:
+    """Return v1's answer for one trace."""
     if document is None:
         return Reply(b"trace not found\n", 404, "text/plain")
     body = tempo_message(document) if binary else text(tempo(document, "batches"))
     if len(body) > too_large:
-        words = f"trace exceeds max size (max bytes: {too_large})".encode()
-        return Reply(words, 422, "text/plain")
+        message = f"trace exceeds max size (max bytes: {too_large})".encode()
+        return Reply(message, 422, "text/plain")
     return Reply(body, type="application/protobuf" if binary else "application/json")
 
 
 def one_v2(document: Document | None, part: str | None, *, binary: bool) -> Reply:
-    found = document or {"resourceSpans": []}
+    """Return v2's answer for one trace; a trace that is unknown is empty there, not a 404."""
+    trace = document or {"resourceSpans": []}
     if binary:
-        return Reply(tempo_v2_message(found, part), type="application/protobuf")
+        return Reply(tempo_v2_message(trace, part), type="application/protobuf")
     answer = {
-        "trace": tempo(found, "resourceSpans") if document else {},
+        "trace": tempo(trace, "resourceSpans") if document else {},
         "metrics": {"inspectedBytes": "9"},
     }
     return Reply(text({**answer, "status": "PARTIAL", "message": part} if part else answer))
 
 
 def search(traces: dict[str, Document], fields: dict[str, str]) -> Reply:
+    """Return the answer of a search; `fields` are those of its query string."""
     try:
         matches = parsed(fields["q"])
     except ValueError as error:
         return Reply(f"invalid TraceQL query: {error}".encode(), 400, "text/plain")
-    found = []
+    summaries = []
     for trace_id, document in traces.items():
         spans = list(spans_of(document))
         start = min(int(span["startTimeUnixNano"]) for _, span in spans)
         end = max(int(span.get("endTimeUnixNano", 0)) for _, span in spans)
         overlaps = end >= int(fields["start"]) * SECOND and start <= int(fields["end"]) * SECOND
         if overlaps and matches(spans):
-            found.append(
+            summaries.append(
                 {
                     "traceID": trace_id.lstrip("0"),
                     "startTimeUnixNano": str(start),
                     "durationMs": (end - start) // 10**6,
                 }
             )
-    return Reply(
-        text({"traces": found[: int(fields["limit"])], "metrics": {"inspectedTraces": len(traces)}})
-    )
-
-
-def spans_of(document: Document) -> Iterator[tuple[Document, Document]]:
-    for resource_spans in document["resourceSpans"]:
-        for scope_spans in resource_spans["scopeSpans"]:
-            yield from ((resource_spans["resource"], span) for span in scope_spans["spans"])
+    metrics = {"inspectedTraces": len(traces)}
+    return Reply(text({"traces": summaries[: int(fields["limit"])], "metrics": metrics}))
 
 
 # --- TraceQL
 
-Values = Callable[[str], Iterator[Any]]
-"""The values of a field of one span and one of its events."""
+Values = Callable[[str], Iterator[Any]]  # the values of a field of one span and one of its events
 Condition = Callable[[Values], bool]
 Spans = list[tuple[Document, Document]]
 
 
 def parsed(query: str) -> Callable[[Spans], bool]:
+    """Return a function that says whether the spans of a trace match.
+
+    Raises:
+        ValueError: The query is not of the forms that failgraph sends.
+    """
     tokens, at = [], 0
     while at < len(query.rstrip()):
         token = _TOKEN.match(query, at)
@@ -138,31 +148,38 @@ def parsed(query: str) -> Callable[[Spans], bool]:
             raise ValueError(f"at {at}")
         tokens.append(token[0].strip())
         at = token.end()
-    found, rest = _either(tokens, _spanset)
+    matches, rest = _joined(tokens, _spanset)
     if rest:
         raise ValueError(f"unexpected {rest[0]}")
-    return found
+    return matches
 
 
-def _either(tokens: list[str], inner: Callable[..., Any]) -> tuple[Any, list[str]]:
-    """`inner` joined by `||`, of less weight, and `&&`."""
+def _joined(tokens: list[str], parse_one: Callable[..., Any]) -> tuple[Any, list[str]]:
+    """Parse what `parse_one` parses, joined by `&&` and `||`, which binds less tightly.
+
+    Returns:
+        A function that says whether its argument matches, and the tokens that are left.
+    """
     alternatives = [[]]
     while True:
-        found, tokens = inner(tokens)
-        alternatives[-1].append(found)
+        matches, tokens = parse_one(tokens)
+        alternatives[-1].append(matches)
         if tokens[:1] == ["||"]:
             alternatives.append([])
         elif tokens[:1] != ["&&"]:
-            return lambda given: any(
-                all(each(given) for each in group) for group in alternatives
-            ), tokens
+            break
         tokens = tokens[1:]
+
+    def any_matches(given: Any) -> bool:
+        return any(all(matches(given) for matches in group) for group in alternatives)
+
+    return any_matches, tokens
 
 
 def _spanset(tokens: list[str]) -> tuple[Callable[[Spans], bool], list[str]]:
     if tokens[:2] == ["{", "}"]:
         return lambda _: True, tokens[2:]
-    condition, rest = _either(_after(tokens, "{"), _condition)
+    condition, rest = _joined(_after(tokens, "{"), _condition)
 
     def matches(spans: Spans) -> bool:
         return any(
@@ -176,23 +193,24 @@ def _spanset(tokens: list[str]) -> tuple[Callable[[Spans], bool], list[str]]:
 
 def _condition(tokens: list[str]) -> tuple[Condition, list[str]]:
     if tokens[:1] == ["("]:
-        found, rest = _either(tokens[1:], _condition)
-        return found, _after(rest, ")")
+        matches, rest = _joined(tokens[1:], _condition)
+        return matches, _after(rest, ")")
     if len(tokens) < 3 or tokens[1] != "=":
-        raise ValueError("no condition")
+        raise ValueError("expected a condition")
     field, _, literal = tokens[:3]
     wanted = _string(literal) if literal.startswith('"') else int(literal)
     return lambda values: wanted in list(values(field)), tokens[3:]
 
 
 def _after(tokens: list[str], expected: str) -> list[str]:
+    """Return the tokens after the first one, which must be `expected`."""
     if tokens[:1] != [expected]:
-        raise ValueError(f"no {expected}")
+        raise ValueError(f"expected {expected}")
     return tokens[1:]
 
 
 def _string(literal: str) -> str:
-    """A string as Go reads one: no half characters."""
+    """Read a string literal as Go does, without half surrogate pairs."""
     plain = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\"}
 
     def one(escape: re.Match[str]) -> str:
@@ -200,13 +218,14 @@ def _string(literal: str) -> str:
             return plain[escape[1]]
         code = int(escape[1][1:], 16)
         if 0xD800 <= code < 0xE000:
-            raise ValueError("a half character")
+            raise ValueError("half a surrogate pair")
         return chr(code)
 
     return _ESCAPE.sub(one, literal[1:-1])
 
 
 def _values(resource: Document, span: Document, event: Document, field: str) -> Iterator[Any]:
+    """Yield the values of a field such as `resource.service.name` or `event:name`."""
     if field == "event:name":
         yield event.get("name")
         return

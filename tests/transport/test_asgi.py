@@ -17,7 +17,7 @@ from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 import failgraph
-from asgi import ASKING, run
+from asgi import ACCEPTS_REPORTS, run
 from builders import failure
 from failgraph import FailureEvent, FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
@@ -154,7 +154,7 @@ def test_a_route_that_raises(app, spans, written):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 500
     assert isinstance(answer.raised, NgFailureEvent)
     assert written() == [("server", "judge_failed", False)]
@@ -171,7 +171,7 @@ def test_an_inner_span_keeps_its_failure(app, spans, written):
         with app.state.tracer.start_as_current_span("work"):
             raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert written() == [("work", "judge_failed", False)]
     check_own(answer, spans()["server"], "judge_failed")
 
@@ -201,7 +201,7 @@ def test_an_exception_handler_that_answers_503(app, spans, written, asynchronous
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert (answer.status, answer.raised) == (503, None)
     assert json.loads(answer.body) == {"detail": "try later"}
     assert written() == [("server", "judge_failed", False)]
@@ -221,7 +221,7 @@ def test_a_handler_that_answers_200_recovers(app, spans, written):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 200
     assert written() == [("server", "judge_failed", False)]
     assert report(answer).failure_id is None
@@ -243,7 +243,7 @@ def test_an_app_middleware_that_answers_500(app, spans, written):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert (answer.status, answer.raised) == (500, None)
     assert written() == [("server", "judge_failed", False)]
     check_own(answer, spans()["server"], "judge_failed")
@@ -269,7 +269,7 @@ def test_an_app_middleware_below_the_tracing_that_answers_500(make_provider, spa
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert (answer.status, answer.raised) == (500, None)
     assert written() == [("server", "judge_failed", False)]
     check_own(answer, spans()["server"], "judge_failed")
@@ -291,7 +291,7 @@ def test_a_retry_that_recovers(app, spans, written):
                 await asyncio.sleep(0)
         return "done"
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 200
     assert written() == [
         ("attempt 0", "transport_timeout", False),
@@ -314,7 +314,7 @@ def test_a_failure_that_is_still_held_when_the_reply_starts(app, written):
             held.append(error)
         return "done"
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert written() == [("server", "transport_timeout", False)]
     assert len(report(answer).events) == 1
 
@@ -329,7 +329,7 @@ def test_causes_of_what_escapes(app, spans, written):
         except NgFailureEvent as cause:
             raise failure("verifier_error") from cause
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert [kind for _, kind, _ in written()] == ["transport_timeout", "verifier_error"]
     found = report(answer)
     assert found.events[found.failure_id].cause_id in found.events
@@ -346,7 +346,7 @@ def test_a_background_task_that_fails_after_the_reply(app, spans, written):
     async def route():
         return JSONResponse("done", background=BackgroundTask(later))
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 200
     assert "x-ng-failure-report" not in answer.headers
     assert [(kind, late) for _, kind, late in written()] == [("persistence_failed", True)]
@@ -364,7 +364,7 @@ def test_a_stream_that_fails_after_it_began(app, written):
     async def route():
         return StreamingResponse(parts())
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 200
     assert answer.raised is not None
     assert [(kind, late) for _, kind, late in written()] == [("session_lost", True)]
@@ -377,7 +377,7 @@ def test_a_request_that_is_cancelled(app, written, spans):
     async def route():
         await asyncio.sleep(3600)
 
-    answer = run(app, headers=ASKING, cancel_after=0.05)
+    answer = run(app, headers=ACCEPTS_REPORTS, cancel_after=0.05)
     assert isinstance(answer.raised, asyncio.CancelledError)
     assert answer.messages == []
     assert written() == []
@@ -389,7 +389,7 @@ def test_a_request_that_is_cancelled(app, written, spans):
         except asyncio.CancelledError as error:
             raise error from failure("kill_shaped")
 
-    answer = run(app, "/other", headers=ASKING, cancel_after=0.05)
+    answer = run(app, "/other", headers=ACCEPTS_REPORTS, cancel_after=0.05)
     assert isinstance(answer.raised, asyncio.CancelledError)
     assert [kind for _, kind, _ in written()] == ["kill_shaped"]
 
@@ -414,9 +414,9 @@ def test_a_client_that_goes_away(app, written):
     async def route():
         return StreamingResponse(parts())
 
-    with_us = run(app, headers=ASKING, gone_after=0.05)
+    with_us = run(app, headers=ACCEPTS_REPORTS, gone_after=0.05)
     attaching.detach()
-    without_us = run(app, headers=ASKING, gone_after=0.05)
+    without_us = run(app, headers=ACCEPTS_REPORTS, gone_after=0.05)
     assert ended == ["ended", "ended"]
     assert type(with_us.raised) is type(without_us.raised)
     assert abs(len(with_us.messages) - len(without_us.messages)) < 5
@@ -430,7 +430,7 @@ def test_a_request_without_failures_gets_the_same_bytes(app, spans):
     def route():
         return "done"
 
-    asked, plain = run(app, headers=ASKING), run(app)
+    asked, plain = run(app, headers=ACCEPTS_REPORTS), run(app)
     assert asked.messages == plain.messages
     assert not [key for key in spans()["server"].attributes if key.startswith(P)]
 
@@ -452,19 +452,19 @@ def test_who_did_not_ask_gets_what_it_would_have_got(app, written):
 @pytest.mark.parametrize(
     ("setting_of", "headers", "client", "told"),
     [
-        ({}, ASKING, ("127.0.0.1", 1), True),
-        ({}, ASKING, ("10.1.2.3", 1), True),
-        ({}, ASKING, ("::1", 1), True),
-        ({}, ASKING, ("::ffff:10.0.0.1", 1), True),
-        ({}, ASKING, ("93.184.216.34", 1), False),
-        ({}, ASKING, None, False),
+        ({}, ACCEPTS_REPORTS, ("127.0.0.1", 1), True),
+        ({}, ACCEPTS_REPORTS, ("10.1.2.3", 1), True),
+        ({}, ACCEPTS_REPORTS, ("::1", 1), True),
+        ({}, ACCEPTS_REPORTS, ("::ffff:10.0.0.1", 1), True),
+        ({}, ACCEPTS_REPORTS, ("93.184.216.34", 1), False),
+        ({}, ACCEPTS_REPORTS, None, False),
         ({}, (), ("127.0.0.1", 1), False),
-        ({}, (*ASKING, (b"x-forwarded-for", b"1.2.3.4")), ("127.0.0.1", 1), False),
-        ({}, (*ASKING, (b"forwarded", b"for=1.2.3.4")), ("127.0.0.1", 1), False),
-        ({"REPLY": "never"}, ASKING, ("127.0.0.1", 1), False),
-        ({"REPLY": "always"}, ASKING, ("93.184.216.34", 1), True),
+        ({}, (*ACCEPTS_REPORTS, (b"x-forwarded-for", b"1.2.3.4")), ("127.0.0.1", 1), False),
+        ({}, (*ACCEPTS_REPORTS, (b"forwarded", b"for=1.2.3.4")), ("127.0.0.1", 1), False),
+        ({"REPLY": "never"}, ACCEPTS_REPORTS, ("127.0.0.1", 1), False),
+        ({"REPLY": "always"}, ACCEPTS_REPORTS, ("93.184.216.34", 1), True),
         ({"REPLY": "always"}, (), ("127.0.0.1", 1), False),
-        ({"PEER_TOKEN": "of ours"}, ASKING, ("127.0.0.1", 1), False),
+        ({"PEER_TOKEN": "of ours"}, ACCEPTS_REPORTS, ("127.0.0.1", 1), False),
         (
             {"PEER_TOKEN": "of ours"},
             ((b"X-NG-Failure-Accept", b"of ours"),),
@@ -496,7 +496,7 @@ def test_without_any_tracing_the_report_still_travels(make_provider):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert [event.failure_kind for event in report(answer).events.values()] == ["judge_failed"]
     assert "x-ng-failure-spans" not in answer.headers
 
@@ -508,7 +508,7 @@ def test_the_spans_of_failures_are_told(app, exporter):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     holder = next(
         s
         for s in exporter.get_finished_spans()
@@ -528,7 +528,7 @@ def test_a_mounted_application_serves_the_same_request(app, spans, written):
     def route():
         raise failure()
 
-    answer = run(app, "/sub/", headers=ASKING)
+    answer = run(app, "/sub/", headers=ACCEPTS_REPORTS)
     assert answer.status == 500
     assert [kind for _, kind, _ in written()] == ["judge_failed"]
     check_own(answer, spans()["server"], "judge_failed")
@@ -546,11 +546,11 @@ def test_two_servers_in_one_process(app, make_provider, exporter, written):
     async def route():
         from asgi import call
 
-        answer = await call(other, headers=ASKING)
+        answer = await call(other, headers=ACCEPTS_REPORTS)
         assert answer.status == 500
         return "recovered"
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 200
     assert [kind for _, kind, _ in written()] == ["verifier_error"]
     assert len(report(answer).events) == 1
@@ -666,7 +666,7 @@ def test_websockets(app, spans, written):
         await websocket.accept()
         raise failure("session_lost")
 
-    answer = run(app, kind="websocket", headers=ASKING)
+    answer = run(app, kind="websocket", headers=ACCEPTS_REPORTS)
     assert isinstance(answer.raised, NgFailureEvent)
     assert answer.messages[0]["type"] == "websocket.accept"
     assert "x-ng-failure-report" not in answer.headers
@@ -715,7 +715,7 @@ def test_capture_all(app, spans, written, setting):
         ("odd", "unhandled_exception"),
         ("gone", "transport_peer_drop"),
     ):
-        answer = run(app, f"/{what}", headers=ASKING)
+        answer = run(app, f"/{what}", headers=ACCEPTS_REPORTS)
         check_own(answer, spans()["server"], kind)
     assert [kind for _, kind, _ in written()] == [
         "transport_timeout",
@@ -733,7 +733,7 @@ def test_capture_all_and_a_cancellation(app, spans, written, setting):
     async def route():
         await asyncio.sleep(3600)
 
-    run(app, headers=ASKING, cancel_after=0.05)
+    run(app, headers=ACCEPTS_REPORTS, cancel_after=0.05)
     assert [kind for _, kind, _ in written()] == ["cancelled"]
     assert own(spans()["server"]) is None
 
@@ -745,7 +745,7 @@ def test_capture_failures_leaves_foreign_exceptions_alone(app, spans, written):
     async def route():
         raise KeyError("odd")
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 500
     assert written() == []
     assert "x-ng-failure-report" not in answer.headers
@@ -761,7 +761,7 @@ def test_an_application_that_was_made_before(make_provider, written):
         raise failure()
 
     attaching.attach("the test", include_global=False)
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert [kind for _, kind, _ in written()] == ["judge_failed"]
     assert report(answer).failure_id
 
@@ -793,7 +793,7 @@ def test_a_request_that_is_traced_twice_over(make_provider, exporter, written):
         with provider.get_tracer("test").start_as_current_span("work"):
             raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert written() == [("work", "judge_failed", False)]
     spans = exporter.get_finished_spans()
     holder = next(span for span in spans if own(span) is not None)
@@ -863,7 +863,7 @@ def test_a_scope_may_be_copied(app, written):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 500
     assert [kind for _, kind, _ in written()] == ["judge_failed"]
     assert len(report(answer).events) == 1
@@ -877,7 +877,7 @@ def test_an_exception_that_is_kept_is_in_each_trace_that_it_fails(app, exporter)
     def route():
         raise kept
 
-    answers = [run(app, headers=ASKING) for _ in range(3)]
+    answers = [run(app, headers=ACCEPTS_REPORTS) for _ in range(3)]
     events = [
         (span.context.trace_id, event.attributes[P + "id"])
         for span in exporter.get_finished_spans()
@@ -896,7 +896,7 @@ def test_an_exception_that_is_raised_again_from_another_cause_is_a_new_failure(a
     def route(name: str):
         raise kept from failure(f"{name}_failed")
 
-    reports = [report(run(app, f"/{name}", headers=ASKING)) for name in ("one", "two")]
+    reports = [report(run(app, f"/{name}", headers=ACCEPTS_REPORTS)) for name in ("one", "two")]
     for found, name in zip(reports, ("one", "two"), strict=True):
         cause = found.events[found.events[found.failure_id].cause_id]
         assert cause.failure_kind == f"{name}_failed"
@@ -924,7 +924,7 @@ def test_what_somebody_recovered_from_is_not_the_own_failure(app, spans, written
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 404
     if (
         app.user_middleware[-1].cls.__name__ != "OpenTelemetryMiddleware"
@@ -965,7 +965,7 @@ def test_a_relay_that_copies_headers_hands_no_report_on(app):
     stranger = run(app, client=("93.184.216.34", 1))
     assert "x-ng-failure-report" not in stranger.headers
     assert stranger.headers["x-own"] == "1"
-    assert list(report(run(app, headers=ASKING)).events) == ["theirs"]
+    assert list(report(run(app, headers=ACCEPTS_REPORTS)).events) == ["theirs"]
 
 
 def test_a_peer_cannot_make_any_number_of_events(app, written):
@@ -1005,7 +1005,7 @@ def test_a_call_by_keywords_is_a_request_too(app, written):
             await super().__call__(scope=scope, receive=receive, send=send)
 
     app.__class__ = Sub
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert report(answer).failure_id is not None
 
 
@@ -1038,9 +1038,9 @@ def test_plain_asgi_middleware(tracer, exporter, written):
         with tracer.start_as_current_span("server", kind=trace.SpanKind.SERVER):
             await wrapped(scope, receive, send)
 
-    answer = run(traced, headers=ASKING)
+    answer = run(traced, headers=ACCEPTS_REPORTS)
     assert report(answer).failure_id == own(exporter.get_finished_spans()[0])
-    answer = run(traced, "/raise", headers=ASKING)
+    answer = run(traced, "/raise", headers=ACCEPTS_REPORTS)
     assert isinstance(answer.raised, NgFailureEvent)
     assert answer.messages == []
     assert [kind for _, kind, _ in written()] == ["verifier_error", "judge_failed"]
@@ -1064,7 +1064,7 @@ def test_a_report_that_a_fake_of_gyms_middleware_sends_is_merged(app, written):
         event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
     )
     carrying(app, FailureReport(events={"theirs": theirs}))
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     names = [name.lower() for name, _ in answer.messages[0]["headers"]]
     assert names.count(b"x-ng-failure-report") == 1
     assert report(answer).events == {"theirs": theirs}
@@ -1078,7 +1078,7 @@ def test_a_report_that_a_fake_of_gyms_middleware_sends_is_left_alone(app, value,
         event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
     )
     carrying(app, FailureReport(events={"theirs": theirs}), value)
-    headers = () if value is None else ASKING
+    headers = () if value is None else ACCEPTS_REPORTS
     with_us = run(app, headers=headers)
     attaching.detach()
     assert with_us.messages == run(app, headers=headers).messages
@@ -1093,7 +1093,7 @@ def test_own_by_hand_behind_a_200(app, spans):
         record(failure(), own=True)
         return {"reward": 0.0}
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert answer.status == 200
     check_own(answer, spans()["server"], "judge_failed")
     assert spans()["server"].status.status_code is not StatusCode.ERROR
@@ -1107,6 +1107,6 @@ def test_turned_off(app, exporter, setting):
     def route():
         raise failure()
 
-    answer = run(app, headers=ASKING)
+    answer = run(app, headers=ACCEPTS_REPORTS)
     assert "x-ng-failure-report" not in answer.headers
     assert not set(failgraph.stats()) - {"swallowed"}  # of what other tests left

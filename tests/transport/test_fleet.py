@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,6 +26,7 @@ pytest.importorskip(
 from failgraph import FailureReport
 from failgraph.readers import Trace, read
 from failgraph.transport.headers import decode
+from programs import clean_environment
 
 APPS = Path(__file__).parents[1] / "support" / "apps"
 SERVERS = ("model", "agent", "resources", "environment")
@@ -67,11 +67,7 @@ def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
 
 def run_fleet(folder: Path, *, off: str = "") -> Run:
     """Start the servers, run the rollouts, stop everything, and read what there is; `off` is not instrumented."""
-    kept = {
-        name: val
-        for name, val in os.environ.items()
-        if not name.startswith(("OTEL_", "FAILGRAPH_"))
-    }
+    kept = clean_environment()
     env = {**kept, "FLEET_FOLDER": str(folder), "PYTHONPATH": str(APPS)}
     on = {**env, "FAILGRAPH_ENABLED": "true"}
     processes: list[subprocess.Popen] = []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from programs import clean_environment
 
 pytest.importorskip("fastapi", reason="Gym's servers are FastAPI's, which this set lacks")
 pytest.importorskip("httpx", reason="the test asks the server by httpx, which this set lacks")
@@ -22,11 +23,7 @@ TESTS = Path(__file__).parents[2] / "support"
 
 
 def ran(*words: str) -> dict[str, Any]:
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("OTEL_", "FAILGRAPH_"))
-    }
+    environ = clean_environment()
     found = subprocess.run(
         [sys.executable, "-W", "ignore", TESTS / "apps" / "coming_gym.py", *words],
         env={
