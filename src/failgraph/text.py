@@ -1,4 +1,4 @@
-"""Text that the wire can carry (valid UTF-8, no longer than its field allows), and text that a terminal can."""
+"""Text that the wire can carry (valid UTF-8, no longer than its field allows) and text that a terminal can show."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ import unicodedata
 from failgraph.diagnostics import count
 
 ELLIPSIS = "…"
-ID_LENGTH = 128
-"""The longest id that a `cause_id` or a `failure_id` can name, in characters."""
+MAX_ID_LENGTH = 128
+"""Characters of the longest id that a `cause_id` or a `failure_id` can name."""
 
-_MAX_SHARED, _MAX_SHARED_LENGTH = 1 << 16, 256
-_shared: dict[str, str] = {}
+_MAX_INTERNED, _MAX_INTERNED_LENGTH = 1 << 16, 256
+_interned: dict[str, str] = {}
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that move, hide, reorder or break text: controls, formats (bidi), surrogates, separators."""
 
 
 def escape_surrogates(text: str) -> str:
-    r"""`text` with lone surrogates written out (as `\ud800`) and counted; one in a name or a status costs a batch."""
+    r"""Return a text with each lone surrogate written as `\ud800`, and count that it had some.
+
+    An exporter cannot encode one, and loses its whole batch of spans for it.
+    """
     if text.isascii():
         return text
     try:
@@ -30,52 +33,55 @@ def escape_surrogates(text: str) -> str:
     return text
 
 
-def shared(text: str) -> str:
-    """`text` as one object with equal ones before it: for names and ids, of which the same come again and again.
+def interned(text: str) -> str:
+    """Return the first equal text that was interned, so that repeated names and ids share one object.
 
-    Not by `sys.intern`: there they would stay for the life of the process.
+    Unlike `sys.intern`, this keeps no text for the life of the process: at 65,536 texts it starts again.
     """
-    if len(text) > _MAX_SHARED_LENGTH:
+    if len(text) > _MAX_INTERNED_LENGTH:
         return text
-    if len(_shared) >= _MAX_SHARED:
-        _shared.clear()
-    return _shared.setdefault(text, text)
+    if len(_interned) >= _MAX_INTERNED:
+        _interned.clear()
+    return _interned.setdefault(text, text)
 
 
-def cut(text: str, limit: int) -> str:
-    """`text` in at most `limit` characters; a cut one ends in an ellipsis."""
+def truncate(text: str, limit: int) -> str:
+    """Return at most `limit` characters of a text; a truncated one ends in an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
 
 
 def bounded_id(text: str) -> str:
-    """An id that can be named: one over 128 characters keeps its beginning and gets a digest of the whole.
+    """Return an id of at most 128 characters: a longer one keeps its beginning and gets a digest of the whole.
 
-    The same long id always becomes the same short one, so edges that name it still meet.
+    Equal ids stay equal, so edges that name a long id still meet.
     """
-    if len(text) <= ID_LENGTH:
+    if len(text) <= MAX_ID_LENGTH:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return text[: ID_LENGTH - len(digest) - 1] + ELLIPSIS + digest
+    return text[: MAX_ID_LENGTH - len(digest) - 1] + ELLIPSIS + digest
 
 
 def safe_str(value: object) -> str:
-    """`str(value)`, or a note of its type where that itself fails."""
+    """Return `str(value)`, or a note that names its type if that raises."""
     try:
-        # Of an enum that is a str its value, not its name.
+        # Of an enum that is a str, the value instead of the member's name.
         return str.__str__(value) if isinstance(value, str) else str(value)
-    except Exception:  # noqa: BLE001 - an object of the user's may raise anything here
+    except Exception:  # noqa: BLE001 - a user's object may raise anything here
         return f"<unprintable {type(value).__name__}>"
 
 
 def sanitize(text: str, limit: int = 200) -> str:
-    """`text` in one line of at most `limit` characters, each unsafe character written out as an escape."""
-    shown = cut(text, limit)
+    """Return a text truncated to `limit` characters, then with each unsafe character escaped: one line.
+
+    Secrets stay: `redaction.display` removes them too.
+    """
+    shown = truncate(text, limit)
     if shown.isascii() and shown.isprintable():
         return shown
-    return "".join(
-        _escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in shown
-    )
+    return "".join(map(_escape_unsafe, shown))
 
 
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
+def _escape_unsafe(char: str) -> str:
+    if unicodedata.category(char) in _UNSAFE:
+        return char.encode("unicode_escape").decode("ascii")
+    return char

@@ -22,7 +22,7 @@ from failgraph.failure.kinds import fits_pattern
 from failgraph.failure.records import FailureEvent
 from failgraph.failure.salvage import UNREADABLE, salvage
 from failgraph.losses import Loss, Losses, LossKind
-from failgraph.text import shared
+from failgraph.text import interned
 
 _TEXT = {
     "boundary": semconv.BOUNDARY,
@@ -144,7 +144,7 @@ def _fields(attributes: Mapping[str, object]) -> dict[str, Any]:
 def _read_shared(attributes: Mapping[str, object], key: str) -> str | None:
     """Return the text under `key`, as one object for the texts that come again and again."""
     text = read_text(attributes, key)
-    return shared(text) if text is not None and key in semconv.REPEATED else text
+    return interned(text) if text is not None and key in semconv.REPEATED else text
 
 
 def _read_number(attributes: Mapping[str, object], key: str) -> object:

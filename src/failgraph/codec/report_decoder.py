@@ -10,7 +10,7 @@ from failgraph.codec.event_decoder import DecodedEvent, decode_event, is_better_
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.losses import Loss, Losses
-from failgraph.text import ID_LENGTH, escape_surrogates
+from failgraph.text import MAX_ID_LENGTH, escape_surrogates
 
 
 def decode(
@@ -81,7 +81,7 @@ def build_report(
     missing_ids = dict.fromkeys(key for key in named_ids if key not in linked)
     losses.extend(Loss("event_missing", key) for key in missing_ids)
     own_id = failure_id if failure_id in linked else None
-    if own_id is not None and len(own_id) > ID_LENGTH:
+    if own_id is not None and len(own_id) > MAX_ID_LENGTH:
         detail = f"{semconv.REPORT_ID}: {own_id} is longer than a report can name"
         losses.append(Loss("attribute_missing", detail))
         own_id, omitted = None, True

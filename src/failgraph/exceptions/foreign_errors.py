@@ -6,7 +6,7 @@ from typing import Any
 
 from failgraph.failure.records import SdkErrorDetails
 from failgraph.redaction import redact_and_truncate
-from failgraph.text import cut, escape_surrogates, safe_str
+from failgraph.text import escape_surrogates, safe_str, truncate
 
 _STATUS_NAMES = ("status_code", "status", "http_status", "code")
 _MAX_TYPE = 256
@@ -75,7 +75,7 @@ def sdk_error_details(error: BaseException) -> SdkErrorDetails:
     if isinstance(error, LostCauseError):
         name = error.exception_type
     return SdkErrorDetails(
-        exception_type=cut(escape_surrogates(name), _MAX_TYPE),
+        exception_type=truncate(escape_surrogates(name), _MAX_TYPE),
         message=redact_and_truncate(escape_surrogates(message_of(error)), _MAX_MESSAGE),
         http_status=http_status_of(error),
     )

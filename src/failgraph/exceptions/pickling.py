@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from failgraph.exceptions.cause_chain import CARRIED_CAUSE, explicit_cause, members
 from failgraph.exceptions.foreign_errors import LostCauseError, http_status_of, message_of
-from failgraph.text import cut
+from failgraph.text import truncate
 
 State = dict[str, Any]
 _GROUPS = {
@@ -92,7 +92,7 @@ def _node(
         original = (error.exception_type, error.message, error.http_status)
         return ExceptionNode(None, None, None, original, cause, inner)
     name = type(error).__name__
-    stand_in = (name, cut(message_of(error), _MAX_MESSAGE), http_status_of(error))
+    stand_in = (name, truncate(message_of(error), _MAX_MESSAGE), http_status_of(error))
     if inner:
         group = name if _GROUPS.get(name) is type(error) else None
         return ExceptionNode(None, None, group, stand_in, cause, inner)

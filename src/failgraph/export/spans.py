@@ -22,7 +22,7 @@ from failgraph.readers.row_spans import (
 )
 from failgraph.redaction import redact, redact_event
 from failgraph.semconv import EVENT_NAME
-from failgraph.text import cut, sanitize
+from failgraph.text import sanitize, truncate
 
 
 def span_of(item: FailureInput) -> ReadableSpan:
@@ -64,7 +64,7 @@ def _attempt_span(saved: SavedAttempt) -> ReadableSpan:
     kind = attempt_failure_kind(attempt)
     status = Status(StatusCode.UNSET)
     if kind is not None:
-        status = Status(StatusCode.ERROR, cut(kind, 200))
+        status = Status(StatusCode.ERROR, truncate(kind, 200))
     return ReadableSpan(
         name=SPAN_NAME,
         context=_context(attempt.trace_id, attempt.span_id),

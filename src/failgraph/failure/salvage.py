@@ -17,7 +17,7 @@ from failgraph.failure.details import DETAILS_OF
 from failgraph.failure.kinds import OTHER
 from failgraph.failure.records import FailureEvent, FailureStage, SdkErrorDetails
 from failgraph.losses import Loss, LossKind
-from failgraph.text import ID_LENGTH, bounded_id, cut, escape_surrogates, safe_str
+from failgraph.text import MAX_ID_LENGTH, bounded_id, escape_surrogates, safe_str
 
 # Shortens a text that is no id to a limit in characters.
 Shorten = Callable[[str, int], str]
@@ -80,7 +80,7 @@ def fields_of(record: object) -> dict[str, Any]:
     return dict(record) if isinstance(record, Mapping) else {}
 
 
-def salvage(event_id: str, fields: Mapping[str, Any], shorten: Shorten = cut) -> Salvaged:
+def salvage(event_id: str, fields: Mapping[str, Any], shorten: Shorten = truncate) -> Salvaged:
     """Build an event from as many fields as fit the schema. Never raises on their content.
 
     Args:
@@ -146,7 +146,7 @@ def _repair_text(name: str, value: object, limit: int, shorten: Shorten) -> _Rep
     text = escape_surrogates(safe_str(value))
     if limit and len(text) > limit:
         damage.append(_Damage("text_cut", name))
-        text = bounded_id(text) if limit == ID_LENGTH else shorten(text, limit)
+        text = bounded_id(text) if limit == MAX_ID_LENGTH else shorten(text, limit)
     return _Repaired(text, tuple(damage))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from failgraph import semconv
 from failgraph.readers.json_values import DocumentContext, array, integer, non_negative
-from failgraph.text import shared
+from failgraph.text import interned
 from failgraph.traces.spans import KINDS, Value
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
@@ -60,7 +60,7 @@ def attributes(pairs: object, others: frozenset[str], context: DocumentContext) 
                     # Jaeger stores arrays as text in Badger and Cassandra, and returns them so.
                     value = array(value)
                 elif key in semconv.REPEATED:
-                    value = shared(value)
+                    value = interned(value)
             result[key] = value
     return result
 

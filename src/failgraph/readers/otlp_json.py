@@ -23,7 +23,7 @@ from failgraph.readers.otlp_fields import (
     status_code,
 )
 from failgraph.readers.skimming.typed_json import ResourceSpans, parsed_resource
-from failgraph.text import shared
+from failgraph.text import interned
 from failgraph.traces.spans import EventRecord, SpanRecord
 
 _MAX_PROCESSES = 256
@@ -112,10 +112,10 @@ def _record(
     if warning is not None:
         context.summary.add_partial_trace(trace_id, warning)
     return SpanRecord(
-        trace_id=shared(trace_id),
+        trace_id=interned(trace_id),
         span_id=span_id,
         parent_span_id=parent_id(get(span, "parentSpanId")),
-        name=shared(context.text(span.get("name"), "the name of a span")),
+        name=interned(context.text(span.get("name"), "the name of a span")),
         kind=span_kind(span.get("kind"), context),
         start_unix_nano=non_negative(get(span, "startTimeUnixNano")),
         end_unix_nano=non_negative(get(span, "endTimeUnixNano")) if end is None else end,

@@ -10,7 +10,7 @@ from failgraph.diagnostics import count
 from failgraph.failure import cause_graph
 from failgraph.failure.closing import close_map
 from failgraph.failure.records import FailureEvent, FailureReport
-from failgraph.text import ID_LENGTH
+from failgraph.text import MAX_ID_LENGTH
 
 MAX_LOGGED = 1024
 """Failures that a hop's log holds."""
@@ -167,7 +167,7 @@ class HopLog:
     def _reportable_id(self, events: dict[str, FailureEvent]) -> str | None:
         """Return the own failure's id, or None if a report cannot name it: it may be too long."""
         own = self.failure_id
-        return own if own is not None and own in events and len(own) <= ID_LENGTH else None
+        return own if own is not None and own in events and len(own) <= MAX_ID_LENGTH else None
 
 
 def _is_better(new: LoggedFailure, known: LoggedFailure) -> bool:

@@ -11,7 +11,7 @@ from failgraph.recording import sdk_spans
 from failgraph.recording.hop import Hop
 from failgraph.recording.index import Index
 from failgraph.semconv import REPORT_ROOT_SPAN_ID
-from failgraph.text import cut
+from failgraph.text import truncate
 
 _MAX_DESCRIPTION = 256
 
@@ -78,4 +78,4 @@ def _mark_error(span: Span, kind: str) -> None:
         return
     is_bare_error = status.status_code is StatusCode.ERROR and not status.description
     if status.status_code is StatusCode.UNSET or is_bare_error:
-        span.set_status(Status(StatusCode.ERROR, cut(kind, _MAX_DESCRIPTION)))
+        span.set_status(Status(StatusCode.ERROR, truncate(kind, _MAX_DESCRIPTION)))

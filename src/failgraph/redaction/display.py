@@ -7,5 +7,5 @@ from failgraph.text import sanitize
 
 
 def display(text: str, limit: int = 200) -> str:
-    """Return a text without secrets, in one line of at most `limit` characters, unsafe characters escaped."""
+    """Return a text without secrets, truncated to `limit` characters, then with unsafe characters escaped."""
     return sanitize(redact_and_truncate(text, limit), limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from failgraph.redaction.markers import MARKER_PREFIX
 from failgraph.redaction.texts import redact
-from failgraph.text import ELLIPSIS, cut
+from failgraph.text import ELLIPSIS, truncate
 
 _LOOKAHEAD = 4096
 """Characters beyond the limit that are redacted too: a secret that the limit cuts is seen whole."""
@@ -26,7 +26,7 @@ def truncate_redacted(text: str, limit: int) -> str:
     """Return at most `limit` characters of a redacted text; a marker that the limit cuts is dropped whole."""
     if len(text) <= limit:
         return text
-    truncated = cut(text, limit)
+    truncated = truncate(text, limit)
     start = truncated.rfind("[", 0, -1)
     if start < 0:
         return truncated

@@ -20,7 +20,7 @@ from failgraph.failure import cause_graph
 from failgraph.failure.closing import close_map
 from failgraph.failure.records import FailureEvent, FailureReport, SandboxFailureDetails
 from failgraph.redaction import redact_event, redact_fields, truncate_redacted
-from failgraph.text import ID_LENGTH, bounded_id, escape_surrogates
+from failgraph.text import MAX_ID_LENGTH, bounded_id, escape_surrogates
 
 REPORT: Final = "x-ng-failure-report"
 ACCEPT: Final = "x-ng-failure-accept"
@@ -170,7 +170,7 @@ def _valid(text: bytes) -> FailureReport | None:
         return None
     events = report.events
     if len(events) > _MAX_EVENTS or any(
-        event.details or len(key) > ID_LENGTH for key, event in events.items()
+        event.details or len(key) > MAX_ID_LENGTH for key, event in events.items()
     ):
         return None  # Details are validated leniently.
     return report.model_copy(

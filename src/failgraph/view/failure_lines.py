@@ -8,7 +8,7 @@ from failgraph.failure.records import FailureEvent
 from failgraph.readers import HopRecord, Trace
 from failgraph.redaction import redact_event
 from failgraph.redaction.display import display
-from failgraph.text import ID_LENGTH, sanitize
+from failgraph.text import MAX_ID_LENGTH, sanitize
 from failgraph.view.json_rows import cause_delay_nano
 from failgraph.view.lines import Line, Segment, failure_name, format_duration
 
@@ -52,7 +52,7 @@ def _cause(
         missing = trace.failures[event_id].event.cause_id
         if missing is None:
             return None
-        words = f"caused by {sanitize(missing, ID_LENGTH)}, which is not here"
+        words = f"caused by {sanitize(missing, MAX_ID_LENGTH)}, which is not here"
         return [Segment(words, "lost")]
     delay = cause_delay_nano(trace, event_id)
     before = "" if delay is None else f", {format_duration(delay)} before"
