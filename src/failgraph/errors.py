@@ -1,10 +1,10 @@
-"""The errors that failgraph raises where raising is right: at the command line and when a source is read.
+"""The errors that failgraph raises where raising is right: in commands and when a source is read.
 
     FailgraphError
     ├── ConfigError    settings that cannot be used, all of them at once
-    └── SourceError    a source that cannot be read, holds no trace, or not the trace asked for
+    └── SourceError    a source that cannot be read, holds no trace, or not the requested one
 
-Inside a user's program, around a failure, nothing is raised at all.
+Inside a user's program, while a failure is recorded, failgraph raises nothing.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ __all__ = ["ConfigError", "FailgraphError", "SourceError"]
 
 
 class FailgraphError(Exception):
-    """Base of all errors that failgraph raises."""
+    """Base class of all errors that failgraph raises."""
 
 
 class ConfigError(FailgraphError):
-    """Settings that cannot be used; `problems` holds one sentence for each."""
+    """Settings cannot be used.
+
+    Attributes:
+        problems: One sentence for each problem.
+    """
 
     def __init__(self, problems: list[str]) -> None:
-        super().__init__("; ".join(problems))
+        super().__init__(problems)
         self.problems = problems
+
+    def __str__(self) -> str:
+        return "; ".join(self.problems)
 
 
 class SourceError(FailgraphError):
-    """A source of traces that cannot be read, or that does not hold what was asked for."""
+    """A source of traces cannot be read, or does not hold what was asked for."""

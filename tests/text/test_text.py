@@ -52,10 +52,10 @@ def test_a_long_id_becomes_one_that_fits_and_equal_ids_stay_equal():
 
 def test_equal_names_share_one_object_and_long_texts_do_not(monkeypatch):
     """The table is bounded: when it is full it starts again."""
-    first, second = "".join(["some ", "name"]), "".join(["some na", "me"])
+    first, second = b"some name".decode(), b"some name".decode()
     assert first is not second
     assert interned(first) is interned(second)
-    long_one, long_two = "x" * 300, "".join(["x" * 299, "x"])
+    long_one, long_two = "x" * 300, "x" * 300
     assert interned(long_one) is long_one
     assert interned(long_two) is long_two
     monkeypatch.setattr(text, "_MAX_INTERNED", len(text._interned))

@@ -17,7 +17,7 @@ from failgraph.failure.details import DETAILS_OF
 from failgraph.failure.kinds import OTHER
 from failgraph.failure.records import FailureEvent, FailureStage, SdkErrorDetails
 from failgraph.losses import Loss, LossKind
-from failgraph.text import MAX_ID_LENGTH, bounded_id, escape_surrogates, safe_str
+from failgraph.text import MAX_ID_LENGTH, bounded_id, escape_surrogates, safe_str, truncate
 
 # Shortens a text that is no id to a limit in characters.
 Shorten = Callable[[str, int], str]
