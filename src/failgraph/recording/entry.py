@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opentelemetry.trace import Span
+from opentelemetry.trace import Span, SpanContext
 
 from failgraph.recording.observation import Observation
 
@@ -15,6 +15,7 @@ class Entry(NamedTuple):
     Attributes:
         observation: The failure.
         span: The span that it belongs to; an invalid one outside of any trace.
+        context: The context of that span.
         seq: Its order in the process.
         in_hop: True if a hop was open around it.
         is_own: True if it was recorded as the own failure of its hop.
@@ -23,6 +24,7 @@ class Entry(NamedTuple):
 
     observation: Observation
     span: Span
+    context: SpanContext
     seq: int
     in_hop: bool
     is_own: bool

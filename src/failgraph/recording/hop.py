@@ -114,8 +114,7 @@ def hop_of(moment: Moment) -> Hop | None:
 
 def open_hop_of(moment: Moment) -> Hop | None:
     """Return the innermost hop around a moment that is still open."""
-    hop = hop_of(moment)
-    return None if hop is None else hop.innermost_open()
+    return moment.hop.innermost_open() if isinstance(moment.hop, Hop) else None
 
 
 def running_hop() -> Hop | None:
@@ -131,6 +130,8 @@ def log_in_hops(logged: LoggedFailure, birth: Moment, now: Moment, *, is_own: bo
         Those hops.
     """
     open_hops: list[Hop] = []
+    if now.hop is None and birth.hop is None:
+        return open_hops
     for moment in (now, birth):
         hop = open_hop_of(moment)
         if hop is not None and hop not in open_hops:

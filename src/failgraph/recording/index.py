@@ -95,6 +95,8 @@ class Index:
                 if dropped:
                     count("events_evicted")
                 self._event_count += 1 - dropped
+                if self._event_count > MAX_EVENTS_IN_ALL:
+                    self._evict_traces()
             entry.events[event.event_id] = WrittenFailure(event, is_remote, None)
             return None
 
@@ -251,20 +253,22 @@ class Index:
 
     def _entry(self, trace_id: int) -> TraceEntry:
         entry = self.traces.get(trace_id)
-        if entry is None:
-            entry = self.traces[trace_id] = TraceEntry()
-        else:
+        if entry is not None:
             self.traces.move_to_end(trace_id)
-        while self._is_over_limit():
+            return entry
+        entry = self.traces[trace_id] = TraceEntry()
+        if len(self.traces) > MAX_TRACES:
+            self._evict_traces()
+        return entry
+
+    def _evict_traces(self) -> None:
+        """Drop the least recently used traces until the limits hold; the newest one stays."""
+        while len(self.traces) > 1 and (
+            len(self.traces) > MAX_TRACES or self._event_count > MAX_EVENTS_IN_ALL
+        ):
             _, oldest = self.traces.popitem(last=False)
             self._event_count -= len(oldest.events)
             count("traces_evicted")
-        return entry
-
-    def _is_over_limit(self) -> bool:
-        if len(self.traces) > MAX_TRACES:
-            return True
-        return self._event_count > MAX_EVENTS_IN_ALL and len(self.traces) > 1
 
     def _span_entry(self, context: SpanContext) -> SpanEntry:
         spans = self._entry(context.trace_id).spans

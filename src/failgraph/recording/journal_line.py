@@ -19,8 +19,7 @@ _MAX_NAME = 256
 
 def journal_line(entry: Entry, placement: str) -> JournalLine:
     """Return the journal's line for a failure that went to `placement` in the trace."""
-    observation, span = entry.observation, entry.span
-    context = span.get_span_context()
+    observation, span, context = entry.observation, entry.span, entry.context
     parent, kind = getattr(span, "parent", None), getattr(span, "kind", None)
     started = sdk_spans.start_time(span)
     return JournalLine(

@@ -227,7 +227,8 @@ class Recorder:
         open_hops = log_in_hops(logged, birth, now, is_own=is_own)
         span, hop = choose_destination(given, birth, now, open_hops)
         is_late = hop is not None and hop.is_report_written()
-        entry = Entry(observation, span, seq, hop is not None, is_own, is_late)
+        context = span.get_span_context()
+        entry = Entry(observation, span, context, seq, hop is not None, is_own, is_late)
         recorded = self.writer.write(entry)
         is_new = recorded.span_context is not None and recorded.placement != "duplicate"
         if is_new and not self._flushes_at_exit:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from opentelemetry.trace import Span, SpanContext
 
 from failgraph.codec import CauseSpan, encode_event
@@ -20,14 +18,6 @@ from failgraph.settings import current
 
 _MAX_TRACES_REMEMBERED = 64
 """Traces that an exception remembers to be written to; a cached one may pass through any number."""
-
-
-class _Holder(NamedTuple):
-    """The span that an event goes on: the span of the entry, or a failure span below it."""
-
-    span: Span
-    placement: Placement
-    limits: sdk_spans.SpanLimits
 
 
 class Writer:
@@ -49,8 +39,7 @@ class Writer:
         duplicate = self._find_duplicate(entry)
         if duplicate is not None:
             return duplicate
-        event_id = entry.observation.event.event_id
-        context = entry.span.get_span_context()
+        event_id, context = entry.observation.event.event_id, entry.context
         recorded = Recorded(event_id, "nowhere", None)
         try:
             with guard("record"):
@@ -67,7 +56,7 @@ class Writer:
 
     def _find_duplicate(self, entry: Entry) -> Recorded | None:
         """Return where the failure is if this trace has it; else claim the right to write it."""
-        observation, context = entry.observation, entry.span.get_span_context()
+        observation, context = entry.observation, entry.context
         event_id = observation.event.event_id
         if observation.written is not None and context.trace_id in observation.written:
             span_context = self.index.span_of(context.trace_id, event_id)
@@ -83,58 +72,56 @@ class Writer:
         return None if known is None else Recorded(event_id, "duplicate", known.span_context)
 
     def _write_to_trace(self, entry: Entry) -> Recorded:
-        observation, span = entry.observation, entry.span
-        event, context = observation.event, span.get_span_context()
+        observation, span, context = entry.observation, entry.span, entry.context
+        event = observation.event
         time_unix_nano = max(observation.birth.time_unix_nano, sdk_spans.start_time(span))
         cause = self.index.place_of(event.cause_id, context.trace_id)
-        holder = self._choose_holder(entry, time_unix_nano)
-        if holder is None or holder.limits.events == 0:
+        limits, holder = sdk_spans.span_limits(span), span
+        if not self._has_room(entry, limits):
+            failure_span = sdk_spans.start_failure_span(
+                span, time_unix_nano, self.pipelines, _rollout_id_of(entry)
+            )
+            if failure_span is None:
+                return Recorded(event.event_id, "nowhere", None)
+            limits, holder = sdk_spans.span_limits(failure_span), failure_span
+        if limits.events == 0:
             return Recorded(event.event_id, "nowhere", None)
         if cause is not None:
-            self._link(holder, cause, event.cause_id or "", context)
+            self._link(entry, holder, cause)
         attributes = encode_event(
             event,
             seq=entry.seq,
             remote=observation.is_remote,
             late=entry.is_late,
             cause=None if cause is None else _cause_span(cause),
-            limits=holder.limits.event,
+            limits=limits.event,
         )
-        sdk_spans.emit(holder.span, attributes, time_unix_nano)
-        if holder.placement == "failure_span":
-            sdk_spans.end_failure_span(holder.span, time_unix_nano)
-        return Recorded(event.event_id, holder.placement, holder.span.get_span_context())
+        sdk_spans.emit(holder, attributes, time_unix_nano)
+        if holder is span:
+            return Recorded(event.event_id, "span", context)
+        sdk_spans.end_failure_span(holder, time_unix_nano)
+        return Recorded(event.event_id, "failure_span", holder.get_span_context())
 
-    def _choose_holder(self, entry: Entry, time_unix_nano: int) -> _Holder | None:
-        """Return the span itself while it has room, else a failure span; None if not exported."""
-        observation, span = entry.observation, entry.span
-        limits = sdk_spans.span_limits(span)
-        may_wait = current().placement == "span" and not observation.is_urgent
-        if (
-            may_wait
-            and sdk_spans.is_live(span)
-            and sdk_spans.has_event_room(span, limits.events)
-            and self.index.take_event_slot(span.get_span_context())
-        ):
-            return _Holder(span, "span", limits)
-        failure_span = sdk_spans.start_failure_span(
-            span, time_unix_nano, self.pipelines, _rollout_id_of(entry)
-        )
-        if failure_span is None:
-            return None
-        return _Holder(failure_span, "failure_span", sdk_spans.span_limits(failure_span))
+    def _has_room(self, entry: Entry, limits: sdk_spans.SpanLimits) -> bool:
+        """Return True if the event goes on the span itself, and take its slot there."""
+        if entry.observation.is_urgent or current().placement != "span":
+            return False
+        if not sdk_spans.is_live(entry.span):
+            return False
+        if not sdk_spans.has_event_room(entry.span, limits.events):
+            return False
+        return self.index.take_event_slot(entry.context)
 
-    def _link(
-        self, holder: _Holder, cause: SpanContext, cause_id: str, context: SpanContext
-    ) -> None:
-        """Link the holder to the span of the cause, if it may have that link."""
-        span = holder.span
-        stands_for = context if holder.placement == "failure_span" else None
-        if not _may_link(span, cause, stands_for):
+    def _link(self, entry: Entry, holder: Span, cause: SpanContext) -> None:
+        """Link the span that holds the event to the span of the cause, if it may have that link."""
+        stands_for = None if holder is entry.span else entry.context
+        if not _may_link(holder, cause, stands_for):
             return
         # A failure span is new and holds one failure, so it needs no account of its links.
-        if stands_for is not None or self.index.take_link(span.get_span_context(), cause):
-            span.add_link(cause, sdk_spans.link_attributes(span, cause_id))
+        if stands_for is not None or self.index.take_link(entry.context, cause):
+            holder.add_link(
+                cause, sdk_spans.link_attributes(holder, entry.observation.event.cause_id or "")
+            )
 
     def _write_to_journal(self, entry: Entry, recorded: Recorded) -> Recorded:
         """Write a failure to the journal, if there is one; it counts for what is in no trace."""
@@ -154,7 +141,7 @@ class Writer:
 
     def _remember(self, entry: Entry, span_context: SpanContext) -> None:
         """Remember where a failure was written."""
-        observation, trace_id = entry.observation, entry.span.get_span_context().trace_id
+        observation, trace_id = entry.observation, entry.context.trace_id
         if observation.written is not None:
             observation.written[trace_id] = None
             if len(observation.written) > _MAX_TRACES_REMEMBERED:
