@@ -91,10 +91,7 @@ def test_what_is_imported_is_what_the_rows_tell(file, imported, out) -> None:
         f"{len(ROWS)} rows: {len(FAILING)} imported ({recovered} recovered), 0 already there,"
         f" {len(ROWS) - len(FAILING)} not a failure, 0 malformed\n"
     )
-    assert (
-        done.err
-        == "failgraph: failure classes that are not known, kept as they are: moon_phase (1)\n"
-    )
+    assert done.err == "failgraph: unknown failure classes, kept unchanged: moon_phase (1)\n"
     direct = {trace.trace_id: show_row(trace) for trace in read(path).traces}
     through = {trace.trace_id: untimed(show_row(trace)) for trace in read(out).traces}
     assert through == direct
@@ -148,11 +145,11 @@ def test_every_row_is_accounted_for(file, imported, out) -> None:
     assert done.out == "12 rows: 2 imported, 1 already there, 4 not a failure, 5 malformed\n"
     assert done.code == 0
     assert done.err.splitlines() == [
-        f"failgraph: {path}: line 1 is no JSON",
-        f"failgraph: {path}: line 3 is no saved row",
-        f"failgraph: {path}: line 9 is no saved row",
-        f"failgraph: {path}: line 10 is no JSON",
-        f"failgraph: {sidecar}: line 2 is no JSON",
+        f"failgraph: {path}: line 1 is not JSON",
+        f"failgraph: {path}: line 3 is not a saved row",
+        f"failgraph: {path}: line 9 is not a saved row",
+        f"failgraph: {path}: line 10 is not JSON",
+        f"failgraph: {sidecar}: line 2 is not JSON",
     ]
 
 
@@ -161,7 +158,7 @@ def test_many_malformed_rows_are_counted_and_some_named(file, imported, out) -> 
     done = imported(file(*[b"no"] * 30, scored(1), *[b"no"] * 30), "--to", out)
     assert done.out == "61 rows: 0 imported, 0 already there, 1 not a failure, 60 malformed\n"
     assert len(done.err.splitlines()) == 21
-    assert done.err.endswith("failgraph: 40 more rows are malformed\n")
+    assert done.err.endswith("failgraph: 40 more malformed rows\n")
     assert not out.exists()
 
 
@@ -171,11 +168,11 @@ def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, 
     strange = {
         file(
             {"a": 1}, b"b", name="other.jsonl"
-        ): "is neither a rollout file nor a journal: it holds 2 lines and none is a saved row",
+        ): "is neither a rollout file nor a journal: none of its 2 lines is a saved row",
         file(
             {"resourceSpans": []}, name="live.jsonl"
-        ): "is neither a rollout file nor a journal: it holds 1 line and none is a saved row",
-        file(INPUT, name="inputs.jsonl"): "holds inputs of rollouts, not what became of them;",
+        ): "is neither a rollout file nor a journal: its only line is not a saved row",
+        file(INPUT, name="inputs.jsonl"): "has the inputs of rollouts, not their results;",
         out.with_name("missing.jsonl"): "cannot be read: No such file or directory",
         out.with_name("rows.zst"): "is zstandard data, which is not read;",
     }
@@ -194,7 +191,7 @@ def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, 
     assert done == (
         0,
         "0 rows: 0 imported, 0 already there, 0 not a failure, 0 malformed\n",
-        f"failgraph: {empty} has no rows: it is empty\n",
+        f"failgraph: {empty} is empty\n",
     )
     assert imported(clean, "--to", target) == (
         0,
@@ -214,21 +211,21 @@ def test_damaged_gzip_gives_what_stands_before_the_damage(file, imported, out) -
     done = imported(path, "--to", out)
     assert done.code == 3
     assert f"{len(FAILING)} imported" in done.out
-    assert "the gzip data is damaged, or ends early" in done.err
+    assert "damaged or incomplete gzip data" in done.err
 
 
 @pytest.mark.parametrize(
     ("to", "says"),
     [
-        ("rollouts.jsonl", "is one of the files to import"),
-        ("other.jsonl", "is there and holds no OTLP JSON lines"),
-        ("packed.gz", "is there and holds no OTLP JSON lines"),
-        (".", "is no regular file"),
-        ("-", "is no target"),
+        ("rollouts.jsonl", "is also a file to import"),
+        ("other.jsonl", "exists and does not have OTLP JSON lines"),
+        ("packed.gz", "exists and does not have OTLP JSON lines"),
+        (".", "is not a regular file"),
+        ("-", "is not supported"),
         ("localhost:4317", "did you mean http://localhost:4317?"),
-        ("ftp://localhost", "is no OTLP endpoint"),
-        ("http://", "is no OTLP endpoint"),
-        ("http://localhost:99999", "is no OTLP endpoint"),
+        ("ftp://localhost", "is not an OTLP endpoint"),
+        ("http://", "is not an OTLP endpoint"),
+        ("http://localhost:99999", "is not an OTLP endpoint"),
     ],
 )
 def test_what_can_be_no_target_is_refused_before_anything_is_written(
@@ -253,7 +250,7 @@ def test_a_file_that_cannot_be_written_is_named(file, imported, out, tmp_path) -
     assert done == (
         3,
         "",
-        f"failgraph: {tmp_path}/no/where cannot be written: No such file or directory\n",
+        f"failgraph: cannot write {tmp_path}/no/where: No such file or directory\n",
     )
 
 
@@ -262,7 +259,9 @@ def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.json.file", None)
     done = imported(file(FAILING[0].row), "--to", tmp_path / "traces.jsonl")
     assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("needs OpenTelemetry's file exporter: pip install 'failgraph[cli]'\n")
+    assert done.err.endswith(
+        "needs OpenTelemetry's file exporter. Run: pip install 'failgraph[cli]'\n"
+    )
 
 
 def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> None:
@@ -282,7 +281,7 @@ def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> N
     counts = dict(
         reversed(part.strip().split(" ", 1)) for part in done.stdout.partition(": ")[2].split(",")
     )
-    assert int(counts["not taken"]) > 0
+    assert int(counts["not sent"]) > 0
     assert sum(map(int, counts.values())) == int(done.stdout.split()[0])
     assert "File too large" in done.stderr
     assert "Traceback" not in done.stderr
@@ -338,7 +337,10 @@ def collector() -> Iterator[Collector]:
     started.stop()
 
 
-ENDPOINT = "an endpoint cannot be asked what it has; what was sent before has the same ids, and is counted once"
+ENDPOINT = (
+    "an endpoint cannot tell which rows it already has;"
+    " rows that are sent again have the same ids and are counted once"
+)
 
 
 @pytest.mark.parametrize(
@@ -414,10 +416,25 @@ def test_an_endpoint_that_takes_nothing_ends_the_import(file, imported, monkeypa
     assert done.code == 3
     assert (
         done.out
-        == "2 rows: 0 imported, 0 already there, 1 not a failure, 0 malformed, 1 not taken\n"
+        == "2 rows: 0 imported, 0 already there, 1 not a failure, 0 malformed, 1 not sent\n"
     )
     (line,) = done.err.splitlines()
-    assert line.startswith("failgraph: 1 spans were not taken, and no more were sent: ")
+    assert line.startswith("failgraph: cannot send to http://127.0.0.1:1/v1/traces: ")
+    assert line.endswith(". 0 of 1 row sent; safe to repeat.")
+
+
+def test_an_endpoint_that_does_not_speak_grpc_is_named_with_what_to_set(
+    file, imported, monkeypatch
+) -> None:
+    """A gRPC exporter that reaches an HTTP server gives a hint instead of grpcio's text."""
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_PROTOCOL", raising=False)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    with Receiver() as receiver:
+        done = imported(file(FAILING[0].row), "--to", receiver.endpoint)
+    assert done.err == (
+        f"failgraph: cannot send to {receiver.endpoint}: it does not speak gRPC."
+        " Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf. 0 of 1 row sent; safe to repeat.\n"
+    )
 
 
 def test_a_protocol_that_is_none_is_refused(file, imported, monkeypatch) -> None:

@@ -1,4 +1,4 @@
-"""The command `import`: what Gym saved, and what journals hold, as traces."""
+"""The command `import`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from failgraph.cli.exit_codes import DONE, NO_SOURCE
 from failgraph.cli.messages import print_message
 from failgraph.cli.output import reading_progress
 from failgraph.redaction.display import display
+from failgraph.view.lines import count_of
 
 if TYPE_CHECKING:
     from failgraph.export.result import ImportResult
 
-_MAX_CLASSES = 10
+_MAX_CLASSES = 10  # unknown failure classes named in a message
 
 
 def import_files(arguments: argparse.Namespace) -> int:
-    """Import the files, and say what became of their rows."""
-    from failgraph.export import exporting  # loads OpenTelemetry's SDK
+    """Import the given files, print what became of their rows, and return the exit code."""
+    from failgraph.export import exporting  # loads OpenTelemetry's SDK, which others do not need
 
     with reading_progress() as progress:
         result = exporting.import_files(arguments.files, arguments.to, os.environ, progress)
@@ -31,7 +32,6 @@ def import_files(arguments: argparse.Namespace) -> int:
 
 
 def _summary(result: ImportResult) -> str:
-    """The counts, which add up."""
     imported = f"{result.imported} imported"
     if result.recovered:
         imported += f" ({result.recovered} recovered)"
@@ -42,22 +42,27 @@ def _summary(result: ImportResult) -> str:
         f"{result.malformed} malformed",
     ]
     if result.not_sent:
-        parts.append(f"{result.not_sent} not taken")
-    return f"{result.rows} {'row' if result.rows == 1 else 'rows'}: {', '.join(parts)}"
+        parts.append(f"{result.not_sent} not sent")
+    return f"{count_of(result.rows, 'row', 'rows')}: {', '.join(parts)}"
 
 
 def _notes(result: ImportResult) -> Iterator[str]:
-    """What is to be said besides."""
     yield from result.problems
     if result.unnamed:
-        yield f"{result.unnamed} more rows are malformed"
+        yield f"{count_of(result.unnamed, 'more malformed row', 'more malformed rows')}"
     if result.unknown_classes:
-        common = result.unknown_classes.most_common(_MAX_CLASSES)
-        named = ", ".join(f"{display(name, 80)} ({count})" for name, count in common)
-        more = len(result.unknown_classes) - len(common)
-        if more:
-            named += f" and {more} more"
-        yield f"failure classes that are not known, kept as they are: {named}"
+        yield f"unknown failure classes, kept unchanged: {_unknown_classes(result)}"
     if result.imported and not result.into_file:
-        yield "an endpoint cannot be asked what it has; what was sent before has the same ids, and is counted once"
+        yield (
+            "an endpoint cannot tell which rows it already has;"
+            " rows that are sent again have the same ids and are counted once"
+        )
     yield from result.refused
+
+
+def _unknown_classes(result: ImportResult) -> str:
+    """Return the most common unknown classes with their numbers of rows."""
+    common = result.unknown_classes.most_common(_MAX_CLASSES)
+    text = ", ".join(f"{display(name, 80)} ({count})" for name, count in common)
+    more = len(result.unknown_classes) - len(common)
+    return f"{text} and {more} more" if more else text

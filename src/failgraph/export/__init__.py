@@ -1,1 +1,1 @@
-"""What Gym saved and what journals hold, as traces in a file or at an endpoint, with an account of every row."""
+"""Import of saved rows and journals into a file or an OTLP endpoint, with a count of every row."""

@@ -1,4 +1,4 @@
-"""What OpenTelemetry logs while a command uses it, kept instead of printed: it may hold the values of headers."""
+"""Capture of OpenTelemetry's log while a command uses it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-_MAX_RECORDS = 100  # of the newest
+_MAX_RECORDS = 100  # the newest are kept
 
 
 class _Collector(logging.Handler):
@@ -21,7 +21,10 @@ class _Collector(logging.Handler):
 
 @contextmanager
 def captured_log() -> Iterator[Sequence[logging.LogRecord]]:
-    """Collect the warnings and errors of OpenTelemetry's loggers; none of them reaches another handler."""
+    """Collect the warnings and errors of OpenTelemetry's loggers instead of printing them.
+
+    They may contain values of headers and variables, so show them only redacted.
+    """
     logger, collector = logging.getLogger("opentelemetry"), _Collector()
     propagate, logger.propagate = logger.propagate, False
     logger.addHandler(collector)

@@ -1,4 +1,4 @@
-"""An OTLP endpoint as the target of an import: OpenTelemetry's own exporter for it."""
+"""OTLP endpoints as targets of an import."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ _HTTP_PATH = "/v1/traces"
 
 
 def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter:
-    """The exporter for `endpoint`: of the protocol that the environment names, else of the one that the address shows.
+    """Make OpenTelemetry's exporter for an endpoint.
 
-    Over HTTP an address without a path gets `/v1/traces`. Raises ConfigError where the address or the protocol is none.
+    Args:
+        endpoint: A URL. For HTTP, `/v1/traces` is added if it has no path.
+        environ: Names the protocol. If it does not, a path or port 4318 means HTTP, else gRPC.
+
+    Raises:
+        ConfigError: The URL or the protocol cannot be used.
     """
     url = _parsed(endpoint)
     path = url.path.rstrip("/")
-    # gRPC has no paths.
-    by_address = HTTP if path or url.port == HTTP_PORT else GRPC
-    if (protocol_from_env(environ) or by_address) == HTTP:
+    # gRPC endpoints have no path.
+    default_protocol = HTTP if path or url.port == HTTP_PORT else GRPC
+    if (protocol_from_env(environ) or default_protocol) == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter as HttpExporter,
         )
@@ -37,14 +42,14 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
 
 
 def _parsed(endpoint: str) -> SplitResult:
-    """Return the parts of an endpoint, whose port can be read. Raises ConfigError."""
+    """Return the parts of a URL with a host and a valid port. Raise ConfigError for any other."""
     try:
         url = urlsplit(endpoint)
-        _ = url.port  # raises ValueError for one that is no number, or none below 65536
+        _ = url.port  # raises ValueError if it is not a number below 65536
         if url.scheme.lower() in ("http", "https") and url.hostname:
             return url
     except ValueError:
         pass
     raise ConfigError(
-        [f"--to {display(endpoint)} is no OTLP endpoint; give one such as http://localhost:4317"]
+        [f"--to {display(endpoint)} is not an OTLP endpoint such as http://localhost:4317"]
     )

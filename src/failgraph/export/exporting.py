@@ -1,4 +1,4 @@
-"""The import: every row of every file to the target, in batches, and an account of what became of each."""
+"""The import: sends the failures of all files to a target in batches, and counts every row."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from failgraph.export.spans import span_of
 from failgraph.export.targets import ExportTarget, open_target
 from failgraph.readers.row_spans import attempt_failure_kind
 from failgraph.readers.source import Progress
+from failgraph.view.lines import count_of
 
 _BATCH_SPANS = 512
-_BATCH_BYTES = 1 << 20  # of text in one batch; a gRPC server takes messages of 4 MiB
+_BATCH_BYTES = 1 << 20  # of text; gRPC servers reject messages of more than 4 MiB
 
 
 def import_files(
@@ -26,10 +27,20 @@ def import_files(
     environ: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
 ) -> ImportResult:
-    """Import the saved rows and the journals of `paths` into `to`; what became of each row or line.
+    """Import saved rows and journals into a file or an endpoint.
 
-    `progress` is told how many bytes of how many of all files have been read. Raises ConfigError where `to` can be no
-    target, SourceError where it cannot be written. What is wrong with a file or a row is in the result.
+    Args:
+        paths: The files to read.
+        to: The file or endpoint that gets their traces.
+        environ: Configures the exporter of an endpoint.
+        progress: Called with the bytes read and the bytes of all files.
+
+    Returns:
+        The count of all rows, and what was wrong with rows, files and the target.
+
+    Raises:
+        ConfigError: `to` is neither an endpoint nor a file that can be appended to.
+        SourceError: The file `to` cannot be written.
     """
     result = ImportResult()
     with open_target(to, paths, environ) as target:
@@ -45,7 +56,7 @@ def import_files(
 
 
 class _Batch:
-    """Spans that wait until there are enough of them."""
+    """Spans that are not sent yet."""
 
     def __init__(self, target: ExportTarget, result: ImportResult) -> None:
         self._target = target
@@ -54,7 +65,11 @@ class _Batch:
         self._bytes = self._recovered = 0
 
     def add(self, item: FailureInput) -> bool:
-        """Add an attempt or a failure, and send if there are enough; False if the target takes no more."""
+        """Add a failure unless the target has it, and send the batch if it is full.
+
+        Returns:
+            False if the target refused the batch.
+        """
         key = key_of_input(item)
         if key in self._target.known_keys:
             self._result.already_there += 1
@@ -69,7 +84,7 @@ class _Batch:
         return self.send() if is_full else True
 
     def send(self) -> bool:
-        """Send what there is; False if the target does not take it."""
+        """Send the batch. Return False if the target refused it."""
         spans, recovered = self._spans, self._recovered
         self._spans, self._bytes, self._recovered = [], 0, 0
         if not spans or self._target.send(spans):
@@ -77,14 +92,21 @@ class _Batch:
             self._result.recovered += recovered
             return True
         self._result.not_sent += len(spans)
-        self._result.refused.append(
-            f"{len(spans)} spans were not taken, and no more were sent: {self._target.failure_reason()}"
-        )
+        self._result.refused.append(self._refusal())
         return False
+
+    def _refusal(self) -> str:
+        verb = "write to" if self._target.is_file else "send to"
+        sent, failed = self._result.imported, self._result.not_sent
+        reason = self._target.failure_reason().rstrip(".")
+        return (
+            f"cannot {verb} {self._target.name}: {reason}."
+            f" {sent} of {count_of(sent + failed, 'row', 'rows')} sent; safe to repeat."
+        )
 
 
 def _progress_by_file(paths: Sequence[str], progress: Progress | None) -> Iterator[Progress | None]:
-    """For each file what is told of its own bytes, as a part of those of all files."""
+    """Yield the progress callback of each file, which counts on top of the files before it."""
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
     for number in range(len(paths)):
         if progress is None:
@@ -94,5 +116,5 @@ def _progress_by_file(paths: Sequence[str], progress: Progress | None) -> Iterat
 
 
 def _shifted(progress: Progress, before: int, total: int) -> Progress:
-    """Count the bytes of one file on top of those `before` it."""
+    """Return a callback that adds the bytes `before` a file to those read of it."""
     return lambda done, _: progress(min(before + done, total), total)

@@ -1,4 +1,4 @@
-"""A file of OTLP JSON lines as the target of an import: what it has already, and how more is added."""
+"""Files of OTLP JSON lines as targets of an import."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from failgraph.errors import ConfigError, SourceError
 from failgraph.export.known import keys_of_span
 from failgraph.readers import spans
 from failgraph.readers.source import HEAD_SIZE
+from failgraph.redaction.display import display
 
 _OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
 
@@ -22,8 +23,8 @@ class TraceFile(NamedTuple):
     """An open file of traces.
 
     Attributes:
-        exporter: Adds to it.
-        known_keys: The keys of what it has already.
+        exporter: Appends spans to it.
+        known_keys: The keys of what it already has.
     """
 
     exporter: SpanExporter
@@ -32,16 +33,26 @@ class TraceFile(NamedTuple):
 
 @contextlib.contextmanager
 def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
-    """A file of traces that is added to.
+    """Open a file for appending, or create it. A new file that gets no span is removed.
 
-    Raises ConfigError where `path` is one of `inputs` or holds something else, SourceError where it cannot be written.
-    A file that was made for this and got nothing is taken away.
+    Args:
+        path: The file.
+        inputs: The files to import, which must not include it.
+
+    Raises:
+        ConfigError: The file is one of `inputs` or has something other than OTLP JSON lines, or
+            OpenTelemetry's file exporter is not installed.
+        SourceError: The file cannot be written.
     """
     try:
         from opentelemetry.exporter.otlp.json.file import FileSpanExporter
     except ImportError:
-        problem = "an import into a file needs OpenTelemetry's file exporter: pip install 'failgraph[cli]'"
-        raise ConfigError([problem]) from None
+        raise ConfigError(
+            [
+                "importing into a file needs OpenTelemetry's file exporter."
+                " Run: pip install 'failgraph[cli]'"
+            ]
+        ) from None
     is_new = not os.path.exists(path)
     if not is_new:
         _check_existing(path, inputs)
@@ -49,12 +60,12 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
         known_keys = set() if is_new else _known_keys(path)
         stream = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed below, where that must not raise
     except OSError as error:
-        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise SourceError(f"cannot write {path}: {error.strerror or error}") from error
     try:
         _end_line(stream)
         yield TraceFile(FileSpanExporter(stream=stream), known_keys)
     finally:
-        # What could not be written has been told of when it was sent, and stays in the buffer.
+        # Closing flushes what a full disk did not take; `ExportTarget.send` has reported that.
         with contextlib.suppress(OSError):
             stream.close()
         if is_new and not os.path.getsize(path):
@@ -62,33 +73,37 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
 
 
 def _check_existing(path: str, inputs: Sequence[str]) -> None:
-    """Raise ConfigError where the file cannot be added to."""
+    """Raise ConfigError if the file must not be appended to."""
     if any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
-        raise ConfigError([f"--to {path} is one of the files to import; name another"])
+        raise ConfigError([f"--to {display(path)} is also a file to import; give another file"])
     if not os.path.isfile(path):
-        problem = (
-            f"--to {path} is no regular file; name one, or an address such as http://localhost:4317"
+        raise ConfigError(
+            [
+                f"--to {display(path)} is not a regular file;"
+                " give a file, or an endpoint such as http://localhost:4317"
+            ]
         )
-        raise ConfigError([problem])
 
 
 def _known_keys(path: str) -> set[bytes]:
-    """The keys of what a file holds that is there; raises ConfigError where it holds no OTLP JSON lines."""
+    """Return the keys of an existing file. Raise ConfigError if it has no OTLP JSON lines."""
     with open(path, "rb") as file:
         head = file.read(HEAD_SIZE)
     if not head.strip():
         return set()
-    # Not parsed: the first line may be one that a full disk cut off.
+    # The first line is not parsed: a full disk may have cut it off.
     if not _OTLP.match(head):
-        raise ConfigError([f"--to {path} is there and holds no OTLP JSON lines; name a new file"])
+        raise ConfigError(
+            [f"--to {display(path)} exists and does not have OTLP JSON lines; give a new file"]
+        )
     try:
         return {key for span in spans(path) for key in keys_of_span(span)}
     except SourceError:
-        return set()  # no whole line of it, or without a span
+        return set()  # not one complete line, or no span
 
 
 def _end_line(stream: IO[str]) -> None:
-    """Let what is added begin on a line of its own, also where a writer was killed in the middle of one."""
+    """End the last line, which a killed writer may have left unfinished."""
     raw = stream.buffer  # type: ignore[attr-defined]
     if raw.seek(0, os.SEEK_END):
         raw.seek(-1, os.SEEK_END)

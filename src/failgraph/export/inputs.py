@@ -1,4 +1,4 @@
-"""Files of saved rows and journals, each read once: the attempts and failures, and what the other lines are."""
+"""Files to import: rows that NeMo Gym saved, and journals. Each is read once, line by line."""
 
 from __future__ import annotations
 
@@ -14,44 +14,55 @@ from failgraph.readers.lines import numbered_lines
 from failgraph.readers.row_attempts import RowAttempt, read_attempt
 from failgraph.readers.row_shapes import row_shape
 from failgraph.readers.source import GZIP_ERRORS, Progress, SourceFile, decompressed, open_source
+from failgraph.redaction.display import display
 
-_MAX_HELD = 20  # problems of lines that are kept until the file turns out to hold rows
+_MAX_HELD = 20  # malformed rows kept until the file turns out to have rows
 
 
 class SavedAttempt(NamedTuple):
-    """An attempt with failures, and when its file was last written."""
+    """A row of an attempt with failures.
+
+    Attributes:
+        attempt: What the row says.
+        written_unix_nano: When its file was last written, in ns since the epoch.
+    """
 
     attempt: RowAttempt
     written_unix_nano: int
 
 
 class JournalFailure(NamedTuple):
-    """A failure of a journal, and the ids of its span."""
+    """A journal line with a failure.
+
+    Attributes:
+        line: What the line says.
+        ids: The ids of the span to make for it.
+    """
 
     line: JournalLine
     ids: SpanIds
 
 
 class RowWithoutFailure(NamedTuple):
-    """A row or a journal's line that tells of no failure."""
+    """A row or a journal line without a failure."""
 
 
 class MalformedRow(NamedTuple):
     """A row that cannot be read."""
 
-    problem: str
+    problem: str  # file, line and reason; empty if enough others are named already
 
 
 class EmptyFile(NamedTuple):
-    """A file without any row, which is no error."""
+    """A file without any row. This is not an error."""
 
-    problem: str
+    problem: str  # one sentence
 
 
 class RejectedFile(NamedTuple):
-    """A file that could not be read to its end, or that holds something else."""
+    """A file that could not be read to its end, or that has neither rows nor journal lines."""
 
-    problem: str
+    problem: str  # one sentence
 
 
 FailureInput = SavedAttempt | JournalFailure
@@ -59,25 +70,36 @@ InputItem = FailureInput | RowWithoutFailure | MalformedRow | EmptyFile | Reject
 
 
 def read_input(path: str, progress: Progress | None = None) -> Iterator[InputItem]:
-    """Read one file: one item a row or a journal's line, and one more if the file is no such file."""
+    """Read a file and yield one item for each of its rows or journal lines.
+
+    If the file is empty, damaged or something else, the last item says so; nothing is raised.
+
+    Args:
+        path: A file of rows, a journal file or a journal's directory. Gzip is unpacked.
+        progress: Called with the bytes read and the size of the file.
+    """
     try:
         with open_source(path) as file:
             written_unix_nano = os.fstat(file.fileno()).st_mtime_ns
             stream = decompressed(SourceFile(path, file), progress)
             yield from _FileReader(path, written_unix_nano).items(stream)
     except SourceError as error:
-        yield RejectedFile(str(error))
+        yield RejectedFile(display(str(error), 2000))
     except GZIP_ERRORS:
         yield RejectedFile(
-            f"{path}: the gzip data is damaged, or ends early; what stood before that is read"
+            f"{display(path)}: damaged or incomplete gzip data;"
+            " the rows before the damage were read"
         )
 
 
 class _FileReader:
-    """One file while it is read: until it shows a saved row or a journal's line, no line of it is an item."""
+    """Reads one file. Its lines are held back until one of them shows that the file has rows.
+
+    Otherwise a file of something else would be reported as thousands of malformed rows.
+    """
 
     def __init__(self, path: str, written_unix_nano: int) -> None:
-        self._path = path
+        self._name = display(path)
         self._written_unix_nano = written_unix_nano
         self._has_rows = False
         self._journal_ids = JournalIds()
@@ -85,6 +107,7 @@ class _FileReader:
         self._malformed_count = self._input_count = 0
 
     def items(self, stream: IO[bytes]) -> Iterator[InputItem]:
+        """Yield the items of the whole file."""
         too_long: list[str] = []
         for number, line in numbered_lines(stream, too_long.append):
             yield from self._too_long(too_long)
@@ -94,24 +117,30 @@ class _FileReader:
             yield self._without_rows()
 
     def _without_rows(self) -> EmptyFile | RejectedFile:
-        """Say what the file is instead."""
+        """Say what the file is."""
         if self._input_count:
-            what = "holds inputs of rollouts, not what became of them; give the file that was collected"
-            return RejectedFile(f"{self._path} {what}")
-        if self._malformed_count:
-            lines = f"{self._malformed_count} line{'' if self._malformed_count == 1 else 's'}"
-            what = (
-                f"is neither a rollout file nor a journal: it holds {lines} and none is a saved row"
+            return RejectedFile(
+                f"{self._name} has the inputs of rollouts, not their results;"
+                " give the file that was collected"
             )
-            return RejectedFile(f"{self._path} {what}")
-        # As Gym leaves the sidecar of a run in which nothing failed.
-        return EmptyFile(f"{self._path} has no rows: it is empty")
+        if self._malformed_count == 1:
+            return RejectedFile(
+                f"{self._name} is neither a rollout file nor a journal:"
+                " its only line is not a saved row"
+            )
+        if self._malformed_count:
+            return RejectedFile(
+                f"{self._name} is neither a rollout file nor a journal:"
+                f" none of its {self._malformed_count} lines is a saved row"
+            )
+        # Gym leaves an empty failures file beside the rows of a run without failures.
+        return EmptyFile(f"{self._name} is empty")
 
     def _line(self, number: int, line: bytes) -> Iterator[InputItem]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            yield from self._malformed(f"line {number} is no JSON")
+            yield from self._malformed(f"line {number} is not JSON")
             return
         if is_journal_line(row) or is_removed_note(row):
             yield from self._journal_line(number, row)
@@ -133,7 +162,7 @@ class _FileReader:
     def _row(self, number: int, row: Any) -> Iterator[InputItem]:
         shape = row_shape(row)
         if shape is None:
-            yield from self._malformed(f"line {number} is no saved row")
+            yield from self._malformed(f"line {number} is not a saved row")
             return
         if shape == "input" and not self._has_rows:
             self._input_count += 1
@@ -153,7 +182,7 @@ class _FileReader:
             yield RowWithoutFailure()
 
     def _begin_rows(self) -> Iterator[InputItem]:
-        """It is a file of rows: what was held back is counted, once."""
+        """Yield what was held back, now that the file is known to have rows."""
         if self._has_rows:
             return
         self._has_rows = True
@@ -161,10 +190,11 @@ class _FileReader:
             yield RowWithoutFailure()
         yield from self._held
         for _ in range(self._malformed_count - len(self._held)):
-            yield MalformedRow("")  # only counted: the result names no more than were held
+            yield MalformedRow("")  # not named: ImportResult names no more than were held
 
-    def _malformed(self, what: str) -> Iterator[InputItem]:
-        row = MalformedRow(f"{self._path}: {what}")
+    def _malformed(self, reason: str) -> Iterator[InputItem]:
+        """Yield a malformed row, or hold it back."""
+        row = MalformedRow(f"{self._name}: {display(reason)}")
         if self._has_rows:
             yield row
             return

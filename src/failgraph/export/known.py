@@ -1,4 +1,4 @@
-"""What a file has already, so that an import adds nothing twice: attempts by trace, failures by trace and event."""
+"""Keys that tell what a file already has, so that an import adds nothing twice."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from failgraph.traces.spans import SpanRecord
 
 
 def key_of_input(item: FailureInput) -> bytes:
-    """What an attempt, or a failure of a journal, is known by."""
+    """Return the key of an attempt (16 bytes of its digest) or of a journal's failure."""
     if isinstance(item, SavedAttempt):
         return item.attempt.digest[:16]
     return _failure_key(item.ids.trace_id, item.line.event.event_id, remote=item.line.remote)
 
 
 def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
-    """The keys of what a span of the file holds."""
+    """Yield the keys of what a span of the file has."""
     if span.is_row:
         yield bytes.fromhex(span.trace_id)
     for event in span.events:
         event_id = read_text(event.attributes, semconv.ID)
         if event_id is not None:
             yield _failure_key(span.trace_id, event_id, remote=True)
-            # The observer's own record is more than the copy that a peer passed on.
+            # A peer's copy may have less, so a copy does not stand for the observer's own record.
             if event.attributes.get(semconv.REMOTE) is not True:
                 yield _failure_key(span.trace_id, event_id, remote=False)
 

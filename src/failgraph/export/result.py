@@ -1,4 +1,4 @@
-"""What became of each row that an import read."""
+"""The result of an import: counts of rows, and what went wrong."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ from failgraph.export.inputs import (
 )
 from failgraph.gym_formats.failure_classes import is_known_class
 
-_MAX_NAMED = 20  # malformed rows that get a sentence each
+_MAX_NAMED = 20  # malformed rows
 _MAX_CLASSES = 1000
 
 
 @dataclass(slots=True)
 class ImportResult:
-    """Counts of rows, whose sum is `rows`, and sentences on what went wrong.
+    """Counts of rows, and one sentence for each thing that went wrong.
 
     Attributes:
-        into_file: True if the target could be asked what it has: a file, not an endpoint.
-        not_sent: Rows that the target did not take; those behind them are not read.
-        recovered: Of the imported: attempts that scored in spite of their failures.
-        unknown_classes: Failure classes that Gym's table does not have, with the number of rows.
-        problems: On the first malformed rows, and on files without any row.
-        unnamed: Malformed rows that `problems` does not name.
-        refused: On files that could not be read or hold something else, and on a target that took
-            no more.
+        into_file: True if the target is a file, which tells what it already has.
+        rows: Rows and journal lines read: the sum of the next five counts.
+        imported: Rows that the target took.
+        already_there: Rows that the target already had.
+        not_a_failure: Rows without a failure.
+        malformed: Rows that cannot be read.
+        not_sent: Rows that the target refused. The rows after them are not read.
+        recovered: Imported attempts that scored in spite of their failures.
+        unknown_classes: Rows by failure class, for classes that Gym's table does not have.
+        problems: Sentences about the first malformed rows and about empty files.
+        unnamed: Malformed rows without a sentence in `problems`.
+        refused: Sentences about files that cannot be read or are something else, and about a
+            target that refused rows.
     """
 
     into_file: bool = True
@@ -49,7 +54,7 @@ class ImportResult:
     refused: list[str] = field(default_factory=list)
 
     def count_input(self, item: InputItem) -> None:
-        """Count what was read; what became of a failure is counted when it is sent."""
+        """Count a row that was read. A failure's outcome is counted when it is sent."""
         match item:
             case EmptyFile(problem):
                 self.problems.append(problem)

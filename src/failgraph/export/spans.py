@@ -1,4 +1,7 @@
-"""An attempt, or a journal's failure, as a span of OpenTelemetry's SDK: the same bytes each time it is made."""
+"""Spans of OpenTelemetry's SDK, made of saved attempts and journal failures.
+
+The same input always gives the same bytes, so that an import can be repeated.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ from failgraph.text import sanitize, truncate
 
 
 def span_of(item: FailureInput) -> ReadableSpan:
-    """The span of an attempt or a failure, redacted."""
+    """Return the redacted span of an attempt or of a journal's failure."""
     return _attempt_span(item) if isinstance(item, SavedAttempt) else _failure_span(item)
 
 
 def _failure_span(failure: JournalFailure) -> ReadableSpan:
-    """A failure span below the span that the failure was observed on."""
+    """Return a failure span, a child of the span that the failure was observed on."""
     line = failure.line._replace(event=redact_event(failure.line.event))
     ids = failure.ids
     parent = None
@@ -56,7 +59,7 @@ def _context(trace_id: str, span_id: str) -> SpanContext:
 
 
 def _attempt_span(saved: SavedAttempt) -> ReadableSpan:
-    """The span of an attempt. It stands where its response was made, else where its file was written."""
+    """Return the span of an attempt, timed by its response or else by its file's last write."""
     attempt = _redacted(saved.attempt)
     time_unix_nano = saved.written_unix_nano
     if attempt.created_s is not None:
@@ -90,7 +93,7 @@ def _redacted(attempt: RowAttempt) -> RowAttempt:
 
 @functools.lru_cache(maxsize=256)
 def _resource(service: str) -> Resource:
-    # Not `Resource.create`, which would add what this machine is: the rows are of another time and place.
+    # `Resource.create` would add attributes of this machine, where the rows were not made.
     return Resource({"service.name": service})
 
 
@@ -98,5 +101,5 @@ def _resource(service: str) -> Resource:
 def _scope() -> InstrumentationScope:
     try:
         return InstrumentationScope("failgraph.import", version("failgraph"))
-    except PackageNotFoundError:  # a package that was only copied
+    except PackageNotFoundError:  # copied, not installed
         return InstrumentationScope("failgraph.import")

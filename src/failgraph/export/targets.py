@@ -1,4 +1,4 @@
-"""Where imported traces go: a file or an endpoint, with what is known of what it has, and why it takes no more."""
+"""Where imported traces go: a file or an OTLP endpoint."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from failgraph.errors import ConfigError
 from failgraph.export.captured_log import captured_log
 from failgraph.export.endpoints import endpoint_exporter
 from failgraph.export.files import open_trace_file
-from failgraph.otlp import exporter_message
+from failgraph.otlp import HTTP, PROTOCOLS, exporter_message
 from failgraph.redaction.display import display
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _HOST_AND_PORT = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}(?:/.*)?")
-_MAX_REASON = 300  # characters of why a batch was not taken
+_MAX_REASON = 300  # characters
 
 
 @dataclass(slots=True)
@@ -29,11 +29,14 @@ class ExportTarget:
     """An open target.
 
     Attributes:
-        log: What OpenTelemetry has logged since it was opened.
-        known_keys: The keys of what is there already, as far as the target can be asked.
-        is_file: True if it can be asked: a file, not an endpoint.
+        name: The file or endpoint, safe to show.
+        exporter: Writes or sends spans.
+        log: What OpenTelemetry has logged since the target was opened.
+        known_keys: The keys of what is there already. Empty for an endpoint, which cannot tell.
+        is_file: True for a file, False for an endpoint.
     """
 
+    name: str
     exporter: SpanExporter
     log: Sequence[logging.LogRecord]
     known_keys: set[bytes] = field(default_factory=set)
@@ -41,7 +44,7 @@ class ExportTarget:
     _raised: str | None = None
 
     def send(self, batch: Sequence[ReadableSpan]) -> bool:
-        """Hand a batch over; True if it was taken."""
+        """Export a batch. Return True if the target took it."""
         try:
             return self.exporter.export(batch) is SpanExportResult.SUCCESS
         except Exception as error:  # noqa: BLE001 - an exporter may raise whatever its transport does
@@ -49,10 +52,12 @@ class ExportTarget:
             return False
 
     def failure_reason(self) -> str:
-        """Say why the last batch was not taken, in the exporter's words."""
+        """Return why the last batch was not taken, safe to show."""
         reason = self._raised
         if reason is None:
-            reason = self.log[-1].getMessage() if self.log else "the exporter does not say why"
+            reason = self.log[-1].getMessage() if self.log else "the exporter gave no reason"
+        if "Failed parsing HTTP/2" in reason:  # grpcio's words for a server of HTTP/1
+            return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}"
         return exporter_message(reason, os.environ, _MAX_REASON)
 
 
@@ -60,32 +65,37 @@ class ExportTarget:
 def open_target(
     to: str, inputs: Sequence[str], environ: Mapping[str, str]
 ) -> Iterator[ExportTarget]:
-    """The target that `to` names: an address, or else a file.
+    """Open the target that `--to` names.
 
-    Raises ConfigError where it can be neither, SourceError where the file cannot be written.
+    Args:
+        to: The URL of an endpoint, or the name of a file.
+        inputs: The files to import, which must not include the target.
+        environ: Configures the exporter of an endpoint.
+
+    Raises:
+        ConfigError: `to` is neither an endpoint nor a file that can be appended to.
+        SourceError: The file cannot be written.
     """
     with captured_log() as log:
         if _URL.match(to):
             exporter = endpoint_exporter(to, environ)
             try:
-                yield ExportTarget(exporter, log)
+                yield ExportTarget(display(to), exporter, log)
             finally:
                 exporter.shutdown()
             return
         _check_file_name(to)
         with open_trace_file(to, inputs) as file:
-            yield ExportTarget(file.exporter, log, file.known_keys, is_file=True)
+            yield ExportTarget(display(to), file.exporter, log, file.known_keys, is_file=True)
 
 
 def _check_file_name(to: str) -> None:
-    """Raise ConfigError for what is no name of a file."""
+    """Raise ConfigError if `to` looks like something other than a file."""
     if to == "-":
         raise ConfigError(
-            ["--to - is no target: standard output is for what became of the rows; name a file"]
+            ["--to - is not supported: the summary goes to standard output; give a file"]
         )
     if _HOST_AND_PORT.fullmatch(to) and not os.path.exists(to):
         raise ConfigError(
-            [
-                f"--to {display(to)} is neither a file nor an address; did you mean http://{display(to)}?"
-            ]
+            [f"--to {display(to)} is neither a file nor a URL; did you mean http://{display(to)}?"]
         )
