@@ -47,12 +47,11 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
     try:
         from opentelemetry.exporter.otlp.json.file import FileSpanExporter
     except ImportError:
-        raise ConfigError(
-            [
-                "importing into a file needs OpenTelemetry's file exporter."
-                " Run: pip install 'failgraph[cli]'"
-            ]
-        ) from None
+        problem = (
+            "importing into a file needs OpenTelemetry's file exporter."
+            " Run: pip install 'failgraph[cli]'"
+        )
+        raise ConfigError([problem]) from None
     is_new = not os.path.exists(path)
     if not is_new:
         _check_existing(path, inputs)
@@ -77,12 +76,11 @@ def _check_existing(path: str, inputs: Sequence[str]) -> None:
     if any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
         raise ConfigError([f"--to {display(path)} is also a file to import; give another file"])
     if not os.path.isfile(path):
-        raise ConfigError(
-            [
-                f"--to {display(path)} is not a regular file;"
-                " give a file, or an endpoint such as http://localhost:4317"
-            ]
+        problem = (
+            f"--to {display(path)} is not a regular file;"
+            " give a file, or an endpoint such as http://localhost:4317"
         )
+        raise ConfigError([problem])
 
 
 def _known_keys(path: str) -> set[bytes]:
