@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,11 +26,18 @@ from real_programs import HOW_TO_GET, find
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test that needs a real program as slow and once: `make test` needs only Python."""
+    """Mark what the markers `needs` and `slow_after` imply."""
+    rows: Counter[object] = Counter()
     for item in items:
         if item.get_closest_marker("needs"):
             item.add_marker("slow")
             item.add_marker("once")
+        slow_after = item.get_closest_marker("slow_after")
+        if slow_after:
+            function = getattr(item, "function", None)
+            rows[function] += 1
+            if rows[function] > slow_after.args[0]:
+                item.add_marker("slow")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures, which start the programs

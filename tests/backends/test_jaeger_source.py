@@ -187,6 +187,7 @@ def test_what_is_asked_for_is_found(options, expected, fleet, run):
     assert (code, ids(shown)) == (0, ids(rows)), err
 
 
+@pytest.mark.slow
 def test_all_are_found_however_many_there_are(fleet, run):
     """More than an answer holds, sent newest first: the newest are shown, and what was left out is said."""
     asked = ("list", "jaeger", "--service", "many")
@@ -243,6 +244,7 @@ def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_time_before_there_were_traces_is_all_of_them(fleet, run):
     """However long ago: no API is asked for a time that it cannot write."""
     asked = ("list", "jaeger", "--limit", "3", "--since")

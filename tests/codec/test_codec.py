@@ -758,6 +758,7 @@ KEYS = sorted(
 )
 
 
+@pytest.mark.slow
 @settings(LAX, max_examples=400)
 @given(
     st.lists(

@@ -378,6 +378,7 @@ def rollouts_run(folder: Path) -> bool:
     return bool(list(folder.glob("*/collector.jsonl")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "number", "code"),
     [
@@ -399,6 +400,7 @@ def test_ctrl_c_leaves_nothing(started, tmp_path, moment, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_demo_leaves_no_process(started, tmp_path):
     """Nobody is there to end them: they end by themselves."""
     process = started()
@@ -407,6 +409,7 @@ def test_a_killed_demo_leaves_no_process(started, tmp_path):
     wait(lambda: left(tmp_path) == {})
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_ends_the_demo(started, tmp_path):
     """It is named, nothing is shown as if it had worked, and nothing is left."""
     process = started()
@@ -439,6 +442,7 @@ def endpoint(url: str, **more: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages(tmp_path):
     """Every failure arrives once, its trace's page in Jaeger and in Grafana is printed, and no file is left."""
     with Receiver() as receiver:
@@ -466,6 +470,7 @@ def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
     """`--out` keeps the file although the traces are sent."""
     file = tmp_path / "traces.jsonl"
@@ -476,6 +481,7 @@ def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_spans_that_an_endpoint_refuses_are_said(tmp_path):
     """Where they did not arrive the demo says whose, and ends with 1; it shows the rollouts all the same."""
     with Receiver(status=400) as receiver:

@@ -163,6 +163,7 @@ def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize(
     ("names", "options"),
     [*((names, ()) for names in (*STOPPING.values(), ELSE)), (ELSE[::-1], ("--json",))],
@@ -206,6 +207,7 @@ def refusing_grpc() -> Iterator[str]:
         server.stop(None)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
     """One that refuses and repeats the headers, in its error and in the exporter's log."""
@@ -225,6 +227,7 @@ def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
     assert leaked([printed], cases) == []
 
 
+@pytest.mark.slow
 def test_nothing_of_what_is_sent_along_to_a_backend():
     """One that refuses and repeats the headers, at an address with a user, a password and a token."""
     pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
@@ -249,6 +252,7 @@ def test_nothing_of_what_is_sent_along_to_a_backend():
     assert leaked([printed, named], [user, token, *cases]) == []
 
 
+@pytest.mark.slow
 def test_nothing_of_the_command_line(monkeypatch, capsys, caplog):
     """What is no source, no file and no option is said, without the secrets in it."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")

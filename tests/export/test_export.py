@@ -264,6 +264,7 @@ def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeyp
     )
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> None:
     """What was not taken is said, with the reason; running it again adds the rest."""
     path = file(
@@ -465,6 +466,7 @@ def many(path: Path, count: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_and_time_is_linear(tmp_path: Path, out: Path) -> None:
     """Three times the rows take no more memory than the ids of their traces, and about three times the time."""
     peaks, times = [], []

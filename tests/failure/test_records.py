@@ -412,6 +412,7 @@ def test_a_map_that_breaks_a_rule_is_refused(made):
         FailureReport(events=made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", [1, -1], ids=["causes first", "effects first"])
 def test_a_chain_of_100_000_validates(direction):
     """A long chain is checked without recursion, whichever end comes first."""

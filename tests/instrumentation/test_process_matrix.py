@@ -224,6 +224,7 @@ def test_opentelemetry_instrument(receiver):
     assert "attached (opentelemetry_instrumentor)" in stderr
 
 
+@pytest.mark.slow_after(1)
 @needs_auto
 @pytest.mark.parametrize(
     "extra",
@@ -238,6 +239,7 @@ def test_opentelemetry_instrument_without_us(receiver, extra):
     assert not receiver.failures()
 
 
+@pytest.mark.slow_after(1)
 @needs_auto
 @pytest.mark.parametrize(
     ("ways", "extra"),
@@ -256,6 +258,7 @@ def test_programmatic_auto_instrumentation(receiver, ways, extra):
     check(receiver, found)
 
 
+@pytest.mark.slow
 @needs_auto
 def test_auto_instrumentation_from_a_sitecustomize_of_the_users(receiver, tmp_path):
     """Where no start-up file is processed, as on `PYTHONPATH`, `start()` is called from there, and starts it too."""
@@ -266,6 +269,7 @@ def test_auto_instrumentation_from_a_sitecustomize_of_the_users(receiver, tmp_pa
     check(receiver, found)
 
 
+@pytest.mark.slow_after(1)
 @needs_auto
 @pytest.mark.parametrize("auto", [{}, {"FAILGRAPH_AUTO_INSTRUMENT": "true"}], ids=str)
 def test_start_up_file_and_command_together(receiver, auto):
@@ -275,6 +279,7 @@ def test_start_up_file_and_command_together(receiver, auto):
     assert not stderr
 
 
+@pytest.mark.slow_after(1)
 @needs_auto
 @pytest.mark.parametrize("extra", [{}, ON], ids=str)
 def test_a_provider_of_the_programs_own_after_the_command(receiver, extra):
@@ -298,6 +303,7 @@ instrumentation/development:
 """
 
 
+@pytest.mark.slow_after(1)
 @needs_auto
 @needs_config
 @pytest.mark.parametrize(
@@ -374,6 +380,7 @@ def test_child_processes(receiver, way):
     check(receiver, found, failures=2 if way == "fork" else 1)
 
 
+@pytest.mark.slow_after(1)
 @needs_auto
 @pytest.mark.parametrize("way", ["fork", "spawn", "forkserver"])
 def test_child_processes_under_the_command(receiver, way):
@@ -418,6 +425,7 @@ def test_a_wheel_install(receiver, wheel_python):
     check(receiver, found)
 
 
+@pytest.mark.slow
 @needs_auto
 def test_a_wheel_install_under_the_command(receiver, wheel_python):
     """The entry point of the wheel, with the start-up file and without it."""
@@ -448,6 +456,7 @@ def providers_path(package: str) -> str:
     return os.pathsep.join(map(str, (APPS, PROVIDERS, PROVIDERS / "_logfire_sdk")))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("ways", "extra"),
     [
@@ -463,6 +472,7 @@ def test_logfire(receiver, ways, extra):
     check(receiver, found)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("ways", "extra"),
     [
@@ -563,6 +573,7 @@ def test_servers_with_the_start_up_file(receiver, command):
     assert set(receiver.failures().values()) == {1}
 
 
+@pytest.mark.slow_after(1)
 @needs_servers
 @needs_auto
 @pytest.mark.parametrize("command", SERVERS.values(), ids=SERVERS)

@@ -344,6 +344,7 @@ def test_secrets_in_a_status_that_is_set_by_hand(tracer, exporter, put):
     )
 
 
+@pytest.mark.slow
 def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
     """Each in the reason of a failure, in its foreign cause and in a plain exception: events, status, headers."""
     for case in SECRETS:

@@ -60,6 +60,7 @@ def different(found: dict) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.version_info < (3, 11), reason="the names of calls are whole from Python 3.11 on"
 )

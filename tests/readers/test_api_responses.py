@@ -318,6 +318,7 @@ SMALL = merged(
 )
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_file_that_is_cut_anywhere_is_read_or_refused(tmp_path, dialect):
     """At every byte: what comes back was there, and nothing raises but SourceError."""
@@ -333,6 +334,7 @@ def test_a_file_that_is_cut_anywhere_is_read_or_refused(tmp_path, dialect):
         assert all(set(trace.report.events) <= {"e"} for trace in found.traces)
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=500, deadline=None)
 @given(st.data())
 def test_any_bytes_are_read_or_refused(data):
@@ -398,6 +400,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Any:
         yield from places(item, (*path, key))
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=500, deadline=None)
 @given(st.data())
 def test_fields_of_any_type_are_read_or_refused(data):
@@ -488,6 +491,7 @@ def test_damage_inside_a_trace_of_tempo_is_said(reading):
     assert [loss.kind for loss in found.losses] == ["bad_line"]
 
 
+@pytest.mark.slow
 def test_a_long_trace_takes_linear_time_and_no_more_than_itself(reading):
     """A trace of 20,000 spans, of which one fails: as Jaeger and as Tempo have it."""
     many = [span(number, number - 1 or None, end=SECOND) for number in range(1, 20_001)]

@@ -131,6 +131,7 @@ def test_a_cut_line_full_of_quotes_takes_linear_time(reading):
     assert growth(cut, 20_000, reading) < 9  # 16 would be quadratic
 
 
+@pytest.mark.slow
 def test_documents_behind_one_another_take_linear_time(reading):
     """Without line feeds between them too."""
 
@@ -463,6 +464,7 @@ def test_every_loss_of_the_source_is_printed(tmp_path):
     assert b"--json has all" not in shown.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environ",
     [

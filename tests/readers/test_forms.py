@@ -361,6 +361,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, key))
 
 
+@pytest.mark.slow
 @hypothesis_settings(
     max_examples=400,
     deadline=None,
@@ -436,6 +437,7 @@ def big_file(path: Path, length: int) -> None:
             print(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": found}]}]}), file=file)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_not_needed(tmp_path):
     """200,000 spans, 1 % of the traces failing: attributes ten times as long cost no more than a line of the file."""
     peaks = []

@@ -180,6 +180,7 @@ BOUNDED_FROM = {"deep": 1600}
 """What is quadratic up to a bound, of a million unreported failures, and linear from there."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_time_grows_with_the_source_and_not_faster(bomb):
     """Eight times the size in less than 24 times the time, the better of three; 64 would be quadratic."""
@@ -224,6 +225,7 @@ def test_calls_grow_with_the_source_and_not_faster(bomb):
     assert calls(800) < 10 * calls(100)
 
 
+@pytest.mark.slow
 def test_a_compression_bomb_is_an_error_in_a_sentence(tmp_path):
     """2 GB in 2 MB of gzip, with 1 GB of memory: neither a traceback nor a machine without memory."""
     path = tmp_path / "bomb.json.gz"

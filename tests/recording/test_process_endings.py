@@ -26,6 +26,7 @@ LATER = {**ON, "OTEL_BSP_SCHEDULE_DELAY": "3600000"}
 KILLED = 200
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing_that_was_recorded(tmp_path):
     """200 processes, each killed by SIGKILL at a moment by chance: what `record` returned for is there, once."""
     environ = {**os.environ, "FAILGRAPH_JOURNAL": str(tmp_path), "PYTHONPATH": HERE}
@@ -172,6 +173,7 @@ def answered(url: str) -> None:
     raise AssertionError("the server does not answer")
 
 
+@pytest.mark.slow_after(1)
 @needs_servers
 @pytest.mark.parametrize("application", ["starlette", "middleware"])
 @pytest.mark.parametrize("server", SERVERS)

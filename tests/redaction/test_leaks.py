@@ -218,6 +218,7 @@ def unescaped(line: str) -> Iterator[str]:
         yield from flat(json.loads(line))
 
 
+@pytest.mark.slow
 def test_nothing_is_imported(tmp_path):
     """Rows that become a file of traces."""
     pytest.importorskip(
@@ -240,6 +241,7 @@ def test_nothing_that_a_backend_says(form):
         assert not [secret for secret in case.secrets if secret in told], case.label
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.skipif(
     importlib.util.find_spec("failgraph.journal") is None, reason="there is no journal yet"
 )

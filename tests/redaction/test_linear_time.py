@@ -50,6 +50,7 @@ BAD = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", patterns())
 def test_every_pattern_is_linear(name):
     """On its own matches with a part repeated and another end: alone, and with everything around it."""

@@ -41,6 +41,7 @@ def test_each_failure_is_there_once_with_or_without_a_trace(failures):
     assert set(failures.report().events) == {event.event_id for event in failures}
 
 
+@pytest.mark.slow
 def test_a_deferred_failure_is_there_and_belongs_to_its_test(failures, pytester):
     """Reading the fixture writes what was deferred, and what an earlier test deferred is not this one's."""
     failgraph.record(failure("judge_failed", boundary="agent"), deferred=True)

@@ -28,6 +28,8 @@ from failgraph.readers import Trace, read
 from failgraph.transport.headers import decode
 from programs import clean_environment
 
+pytestmark = pytest.mark.slow  # four servers; make test has the demo
+
 APPS = Path(__file__).parents[1] / "support" / "apps"
 SERVERS = ("model", "agent", "resources", "environment")
 P = "nemo.gym.failure."
@@ -257,6 +259,7 @@ def test_the_own_failure_of_a_rollout_and_its_root(fleet):
         assert root.cause_id is None
 
 
+@pytest.mark.slow
 def test_with_a_server_in_the_middle_that_is_not_instrumented(tmp_path):
     """No failure is lost that reached an instrumented process, none is counted twice; what is passed on is a copy."""
     run = run_fleet(tmp_path, off="resources")

@@ -293,6 +293,7 @@ def test_the_budget_is_never_exceeded(
         assert size(told) == lines(told)
 
 
+@pytest.mark.slow
 @LAX
 @given(*SENT)
 @example(
@@ -314,6 +315,7 @@ def test_values_are_printable_ascii(
             assert value == value.strip()
 
 
+@pytest.mark.slow
 @LAX
 @given(*SENT)
 def test_json_while_it_fits(sent: tuple[FailureReport, Mapping[str, Place]], most: int) -> None:
@@ -333,6 +335,7 @@ def test_json_while_it_fits(sent: tuple[FailureReport, Mapping[str, Place]], mos
         assert zlib.decompress(packed).decode() == text
 
 
+@pytest.mark.slow
 @LAX
 @given(*SENT)
 @example((LONG, {}), 3072)
@@ -384,6 +387,7 @@ def test_what_is_sent_is_a_valid_report(
         assert FailureReport.model_validate(json.loads(plain(told.report))) == told.report
 
 
+@pytest.mark.slow
 @LAX
 @given(*SENT)
 def test_the_input_is_left_alone(
@@ -398,6 +402,7 @@ def test_the_input_is_left_alone(
     assert places == places_before
 
 
+@pytest.mark.slow
 @LAX
 @given(placed(), st.integers(0, 3000), st.integers(0, 3000))
 def test_more_room_never_says_less(

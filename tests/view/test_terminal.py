@@ -68,6 +68,7 @@ def in_a_pipe(*words: str) -> str:
     ).stdout
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("command", ["show", "list"])
 def test_a_wide_terminal_has_the_content_of_a_pipe(traces, command):
     """Without the colours, what a terminal shows is what a pipe gets."""
@@ -75,6 +76,7 @@ def test_a_wide_terminal_has_the_content_of_a_pipe(traces, command):
     assert [line.rstrip() for line in shown.splitlines()] == in_a_pipe(command, traces).splitlines()
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_width_is_respected_inside_the_tree(traces, width):
     """No line is wider than the terminal, nothing is left out, and the branches of the tree go on beside it."""
@@ -133,6 +135,7 @@ def test_json_is_the_same_on_a_terminal(traces):
     assert on_terminal(80, "show", traces, "--json") == in_a_pipe("show", traces, "--json")
 
 
+@pytest.mark.slow
 def test_a_long_file_shows_progress_and_leaves_nothing_of_it(tmp_path):
     """From 16 MiB on there is a bar while it is read; the last thing written there takes it away."""
     path = tmp_path / "long.jsonl"
