@@ -6,12 +6,14 @@ read before it is committed. The JSON changes only with the contract.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from failgraph.cli import main
 
 FOLDER = Path(__file__).parent / "golden"
 SOURCES = sorted((FOLDER / "sources").iterdir())
@@ -23,22 +25,15 @@ def output_file(source: Path, words: tuple[str, ...]) -> Path:
 
 
 def output(source: Path, words: tuple[str, ...]) -> str:
-    """What the command writes to both streams, and how it ends."""
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("FAILGRAPH_", "OTEL_"))
-    }
-    command = [sys.executable, "-m", "failgraph", words[0], source.name, *words[1:]]
-    done = subprocess.run(
-        command,
-        cwd=source.parent,
-        env={**environ, "TZ": "UTC", "COLUMNS": "100", "PYTHONUTF8": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-    )
-    return f"{done.stdout}exit {done.returncode}\n"
+    """Return what the command writes to both streams, and its exit code."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).chdir(source.parent)
+        stack.enter_context(contextlib.redirect_stdout(stream))
+        stack.enter_context(contextlib.redirect_stderr(stream))
+        code = main([words[0], source.name, *words[1:]])
+    stream.flush()
+    return f"{stream.buffer.getvalue().decode()}exit {code}\n"
 
 
 def test_there_are_ten_sources_and_no_output_of_another():
@@ -58,6 +53,8 @@ def test_a_command_prints_what_it_did(source, words):
 
 
 if __name__ == "__main__":
+    for name in [name for name in os.environ if name.startswith(("FAILGRAPH_", "OTEL_"))]:
+        del os.environ[name]
     for source in SOURCES:
         for words in COMMANDS:
             output_file(source, words).write_text(output(source, words), encoding="utf-8")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 import failgraph
 from builders import failure
 
