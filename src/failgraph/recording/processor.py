@@ -5,6 +5,9 @@ from __future__ import annotations
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from failgraph.diagnostics import guard
+
+# Loaded with the processor, so that the first `record` in a signal handler has nothing to import.
+from failgraph.recording import api as api
 from failgraph.recording.recorder import recorder
 
 
