@@ -314,7 +314,7 @@ def test_a_call_that_nobody_answers_is_visible_while_it_hangs(auto):
     assert {failure.placement for failure in trace.failures.values()} == {"failure_span"}
     assert [said(event) for event in later] == [said(first)]
     assert int(later[0].attempt_id or 0) > 5
-    assert re.match(r"\d+ more tries failed, and it goes on: ", later[0].failure_reason)
+    assert re.match(r"\d+ more tries failed, retrying continues: ", later[0].failure_reason)
 
 
 def test_an_environment_server_that_is_not_there_is_visible_too(auto):

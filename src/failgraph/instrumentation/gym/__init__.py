@@ -1,5 +1,6 @@
-"""NeMo Gym's servers and its collector: what they observe of failures, and say only in texts and statuses, as records.
+"""Hooks in NeMo Gym's servers and its collector.
 
-`released` and `coming` name what is wrapped, one module a generation; `table` says what Gym's words mean. Importing
-this package imports nothing.
+Released Gym tells of failures only in texts and statuses. The hooks record what its code observes
+as failures. `released` and `upcoming` name what is hooked, one module for each generation of Gym;
+`vocabulary` says what Gym's words mean. Importing this package imports nothing.
 """

@@ -1,6 +1,7 @@
-"""Calls that Gym makes through its one HTTP client: each failing attempt of a model's, and each that does not connect.
+"""Calls that Gym makes through its one HTTP client: attempts that fail, or get no reply.
 
-Gym sends a request again every half second for as long as nobody answers, inside one call: only here is each try seen.
+Gym repeats a request without a reply every half second, inside one call. Only the client sees each
+attempt.
 """
 
 from __future__ import annotations
@@ -8,8 +9,7 @@ from __future__ import annotations
 import sys
 import time
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from failgraph.diagnostics import guard
@@ -20,103 +20,118 @@ from failgraph.instrumentation.gym.current_request import GymRequest, current_gy
 from failgraph.instrumentation.gym.observing import GymFailure, record_failure, set_failure_id
 from failgraph.instrumentation.gym.on_exception import on_exception
 from failgraph.instrumentation.gym.vocabulary import kind_of_status, route, stage_of
+from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.instrumentation.http_clients import REPORTED_FAILURE_ID
 from failgraph.recording.hop import running_hop
 
 _MODULE = "nemo_gym.server_utils"
 _CLIENT = "_GLOBAL_AIOHTTP_CLIENT"
-_MAX_SINGLE = 16
-"""Attempts of a request that are told one by one: more come where Gym's configuration has no end of them."""
+
+# Routes whose reply the caller passes on as its own. A failure behind a 200 is then the caller's.
+_PASSED_ON_ROUTES = ("/run", "/verify")
+
+# Attribute of a reply to Gym: the id of the failure that the reply stands for.
+_FAILURE_ID = "_failgraph_stands_for"
+
+# Failing attempts of one request that are recorded one by one. There are more only if Gym's
+# configuration sets no limit.
+_MAX_SINGLE_ATTEMPTS = 16
+
+# Of each request that is served: its attempts that the model's API answered with an error.
 _failing_attempts: weakref.WeakKeyDictionary[GymRequest, retries.RepeatedFailure] = (
     weakref.WeakKeyDictionary()
 )
-"""Of each request that is served, its attempts that the model's API answered with an error."""
-_FAILURE_ID = "_failgraph_stands_for"
-"""Attribute of a reply to Gym: the id of the failure that it is."""
-_RELAYED_ROUTES = ("/run", "/verify")
-"""Routes of which the reply is handed on as the caller's own: a failure behind a 200 is the caller's reply, too."""
+
+
+class _Call(NamedTuple):
+    """Method, in upper case, and URL of a request."""
+
+    method: str
+    url: str
 
 
 async def request(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`ClientSession._request(method, url)`, of Gym's client alone."""
+    """Wrap aiohttp's `ClientSession._request(method, url)`, for Gym's own client only."""
     if not _is_gym_client(instance):
         return await wrapped(*args, **kwargs)
-    method, url = _method_and_url(*args, **kwargs)
+    method, url = _call(*args, **kwargs)
     began = time.monotonic()
     with on_exception("a try of Gym's", lambda error: retries.no_reply(method, url, began, error)):
         response = await wrapped(*args, **kwargs)
     with guard("a reply to Gym"):
         retries.reply_received()
-        _note_reply(method, url, response)
+        _on_reply(method, url, response)
     return response
 
 
-def _method_and_url(method: Any = "", str_or_url: Any = "", *_: Any, **__: Any) -> tuple[str, str]:
-    return str(method).upper(), str(str_or_url)
+def _call(method: Any = "", str_or_url: Any = "", *_: Any, **__: Any) -> _Call:
+    return _Call(str(method).upper(), str(str_or_url))
 
 
 def _is_gym_client(session: Any) -> bool:
     module = sys.modules.get(_MODULE)
     if module is None or not hasattr(module, _CLIENT):
-        hooks.note_unfit(
-            "aiohttp.client.ClientSession._request", f"there is no {_MODULE}.{_CLIENT}"
-        )
+        hook = "aiohttp.client.ClientSession._request"
+        hooks.note_unfit(hook, f"{_MODULE}.{_CLIENT} not found")
         return False
     return getattr(module, _CLIENT) is session
 
 
-def _note_reply(method: str, url: str, response: Any) -> None:
-    reported, path = vars(response).get(REPORTED_FAILURE_ID), route(urlsplit(url).path)
+def _on_reply(method: str, url: str, response: Any) -> None:
+    failure_id: str | None = vars(response).get(REPORTED_FAILURE_ID)
+    path = route(urlsplit(url).path)
     if current_gym_request().boundary is FailureBoundary.MODEL and response.status >= 400:
-        reported = _record_model_attempt(method, path, response, reported)
-    if path in _RELAYED_ROUTES:
-        _note_relayed_reply(response, reported)
-    if reported is not None:
-        vars(response)[_FAILURE_ID] = reported
+        failure_id = _record_model_attempt(method, path, response, failure_id)
+    if path in _PASSED_ON_ROUTES:
+        _on_passed_on_reply(response, failure_id)
+    if failure_id is not None:
+        vars(response)[_FAILURE_ID] = failure_id
 
 
 def _record_model_attempt(
     method: str, path: str, response: Any, cause_id: str | None
 ) -> str | None:
-    """An attempt of a model server's that its API answered with an error; a retry may recover it."""
+    """Record an attempt of a model server that its API answered with an error.
+
+    A retry may recover from it. Return the id of the failure that the attempt stands for.
+    """
     served = current_gym_request()
-    failures = _failing_attempts.setdefault(served, retries.RepeatedFailure())
-    failures.tries += 1
-    what = GymFailure(
+    failing = _failing_attempts.setdefault(served, retries.RepeatedFailure())
+    failing.attempts += 1
+    failure = GymFailure(
         served.boundary,
         kind_of_status(response.status),
         stage_of(served.boundary, path),
         operation=f"{method} {path}",
-        attempt_id=str(failures.tries),
+        attempt_id=str(failing.attempts),
         http_status=response.status,
         details={"provider_request_id": response.headers.get("x-request-id")},
         reason=f"the model's API answered {response.status} {response.reason or ''}".rstrip(),
     )
-    return (
-        failures.reported(what, record_failure(what, cause_id=cause_id))
-        if failures.tries <= _MAX_SINGLE
-        else failures.add(what)
-    )
+    if failing.attempts > _MAX_SINGLE_ATTEMPTS:
+        return failing.add(failure)
+    return failing.add_recorded(failure, record_failure(failure, cause_id=cause_id))
 
 
-def _note_relayed_reply(response: Any, reported: str | None) -> None:
-    """A reply that its caller may hand on as its own: so is the failure that it is, where it does not escape."""
+def _on_passed_on_reply(response: Any, failure_id: str | None) -> None:
+    """Note a reply that this server may pass on: its failure is then this server's own."""
     served, hop = current_gym_request(), running_hop()
     if hop is None:
         return
     if hop.log.failure_id is not None and hop.log.failure_id == served.inner_failure_id:
-        hop.log.failure_id = None  # it was asked once more: this reply counts
-    served.inner_failure_id, served.inner_reply_failed = reported, response.status >= 400
-    if reported is not None and response.status < 400:
-        hop.log.claim(reported)
+        hop.log.failure_id = None  # the server asked again: only this reply counts
+    served.inner_failure_id = failure_id
+    served.inner_reply_failed = response.status >= 400
+    if failure_id is not None and response.status < 400:
+        hop.log.claim(failure_id)
 
 
 def raise_for_status(
-    wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`ClientResponse.raise_for_status()`: the exception stands for the failure that the reply is."""
+    """Wrap `ClientResponse.raise_for_status()`: its exception stands for the reply's failure."""
     failure_id = vars(instance).get(_FAILURE_ID)
     if failure_id is None:
         return wrapped(*args, **kwargs)

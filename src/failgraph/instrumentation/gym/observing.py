@@ -1,8 +1,11 @@
-"""A failure that Gym observed, written once: an exception that passes many hooks is one failure in each server.
+"""Record a failure that Gym observed, once, although an exception passes many hooks.
 
-An exception carries the id of the failure that it stands for. Where it leaves another server than the one that observed
-that failure, it is a new failure there, which the first one caused; in the same process and at the same boundary it is
-the same one, and so it is where a server called itself, of which another worker may have served that.
+An exception carries the id of the failure that it stands for. Each server that it leaves records
+one failure:
+
+- If another server observed the first failure, it is the cause of a new one here.
+- In the same process and at the same boundary it is the same failure.
+- It is also the same failure if a server called itself: another worker may have served that call.
 """
 
 from __future__ import annotations
@@ -38,13 +41,15 @@ from failgraph.redaction import redact_fields
 from failgraph.settings import current
 from failgraph.text import safe_str
 
-_MAX_CAUSES = 32
-_MAX_FIELDS = 20
-"""Fields that the reason of a validation error names."""
+_MAX_CAUSES = 32  # exceptions of a chain that are searched for a reply's body
+_MAX_FIELDS = 20  # fields that the reason of a validation error names
 
 
 class GymFailure(NamedTuple):
-    """What is known of a failure beside its exception."""
+    """What a hook knows of a failure besides its exception.
+
+    The fields are those of a `FailureEvent`. A `reason` of None means the text of the exception.
+    """
 
     boundary: FailureBoundary
     kind: str
@@ -54,7 +59,6 @@ class GymFailure(NamedTuple):
     http_status: int | None = None
     details: Mapping[str, Any] | None = None
     reason: str | None = None
-    """None: the text of the exception."""
 
 
 def record_failure(
@@ -65,7 +69,18 @@ def record_failure(
     own: bool = False,
     at_once: bool = False,
 ) -> str | None:
-    """Write a failure, with `error` as what raised it; its id. None where nothing is written."""
+    """Record a failure.
+
+    Args:
+        failure: What is known of it.
+        error: The exception that it was raised as, which then carries its id.
+        cause_id: The id of the failure that caused it.
+        own: True if it is the result of the current hop.
+        at_once: Record it on a failure span, which is exported before the current span ends.
+
+    Returns:
+        Its id, or None if it was not recorded.
+    """
     if current().enabled is False:
         return None
     reason = reason_of(error) if failure.reason is None else failure.reason
@@ -84,7 +99,7 @@ def record_failure(
         foreign = explicit_cause(error)
         fields["exception_type"] = type(error).__name__
         fields["http_status"] = failure.http_status or http_status_of(error)
-        fields["foreign_error"] = _details_of(foreign) if foreign is not None else None
+        fields["foreign_error"] = _foreign_details(foreign) if foreign is not None else None
     event = redact_fields(new_event_id(), fields)
     if event is None:
         return None
@@ -94,32 +109,45 @@ def record_failure(
     return event.event_id
 
 
-def _details_of(error: BaseException) -> SdkErrorDetails:
+def _foreign_details(error: BaseException) -> SdkErrorDetails:
     details = sdk_error_details(error)
     return details.model_copy(update={"message": without_inputs(details.message)})
 
 
 def record_raised(failure: GymFailure, error: BaseException, *, own: bool = True) -> str | None:
-    """Write what `error` does to a server, once: the failure that it stands for is the cause, or this one already."""
+    """Record what `error` means for a server, once.
+
+    Args:
+        failure: The failure that it is, if it does not stand for one of this server already.
+        error: The exception.
+        own: True if the failure is the result of the current hop.
+
+    Returns:
+        The id of the failure that `error` stands for, or None if nothing was recorded.
+    """
     if carries_failure(error):
         record_leaving(error, trace.get_current_span(), at_birth=True)
-    known = failure_id_of(error)
-    if known is not None and (_was_observed_at(known, failure.boundary) or _called_itself(error)):
+    known_id = failure_id_of(error)
+    is_same = known_id is not None and (
+        _was_observed_at(known_id, failure.boundary) or _called_itself(error)
+    )
+    if is_same:
         hop = running_hop()
         if own and hop is not None:
-            hop.log.claim(known)
-        return known
-    return record_failure(failure, error, cause_id=known or _record_quoted_failures(error), own=own)
+            hop.log.claim(known_id)
+        return known_id
+    cause_id = known_id or _record_quoted_failures(error)
+    return record_failure(failure, error, cause_id=cause_id, own=own)
 
 
 def failure_id_of(error: BaseException) -> str | None:
-    """The id of the failure that an exception, or what caused it, stands for."""
+    """Return the id of the failure that `error`, or its nearest cause, stands for, or None."""
     found = outermost_failure(error, boundary_or_default(None), with_recorded=True)
     return event_id(found) if found is not None else None
 
 
 def set_failure_id(error: BaseException, failure_id: str) -> None:
-    """Remember which failure an exception stands for."""
+    """Make `error` stand for a failure. Count it if the exception takes no attributes."""
     try:
         vars(error)[RECORDED_ID] = failure_id
     except TypeError:
@@ -127,66 +155,67 @@ def set_failure_id(error: BaseException, failure_id: str) -> None:
 
 
 def called_route(error: BaseException) -> str:
-    """The route of the request whose reply an exception is about; empty where it is about none."""
+    """Return the route of the call whose reply `error` is about; empty if it is about none."""
     return route(_called_url(error).path)
 
 
 def _called_url(error: BaseException) -> SplitResult:
-    """The URL of the request whose reply an exception is about; empty where it is about none."""
+    """Return the URL of the call whose reply `error` is about; empty if it is about none."""
     return urlsplit(str(getattr(getattr(error, "request_info", None), "real_url", "")))
 
 
 def _called_itself(error: BaseException) -> bool:
-    return (
-        bool(current_gym_request().address)
-        and _called_url(error).netloc == current_gym_request().address
-    )
+    address = current_gym_request().address
+    return bool(address) and _called_url(error).netloc == address
 
 
 def _was_observed_at(failure_id: str, boundary: FailureBoundary) -> bool:
     hop = running_hop()
-    trace_id = (
-        hop.trace_id if hop is not None else None
-    ) or trace.get_current_span().get_span_context().trace_id
+    trace_id = hop.trace_id if hop is not None else None
+    if not trace_id:
+        trace_id = trace.get_current_span().get_span_context().trace_id
     event = recorder().observed(failure_id, trace_id)
     return event is not None and event.boundary is boundary
 
 
 def _record_quoted_failures(error: BaseException) -> str | None:
-    """The failures that the text of an inner server's 500 quotes, innermost first; the id of that server's own."""
-    asked: BaseException | None = error
+    """Record the failures that the 500 of an inner server quotes, causes first.
+
+    Returns:
+        The id of that server's own failure, or None if nothing was recorded.
+    """
+    replied: BaseException | None = error
     for _ in range(_MAX_CAUSES):
-        if asked is None or isinstance(getattr(asked, "response_content", None), bytes):
+        if replied is None or isinstance(getattr(replied, "response_content", None), bytes):
             break
-        asked = explicit_cause(asked)
-    told: str | None = None
+        replied = explicit_cause(replied)
+    cause_id: str | None = None
     with guard("reading the body of a reply"):
-        for level in quoted_failures.failures_quoted_by(asked):
-            told = record_failure(
-                GymFailure(
-                    level.boundary,
-                    level.kind,
-                    level.stage,
-                    operation=level.operation,
-                    http_status=level.http_status,
-                    reason=level.reason,
-                ),
-                cause_id=told,
+        for quoted in quoted_failures.failures_quoted_by(replied):
+            failure = GymFailure(
+                quoted.boundary,
+                quoted.kind,
+                quoted.stage,
+                operation=quoted.operation,
+                http_status=quoted.http_status,
+                reason=quoted.reason,
             )
-    return told
+            cause_id = record_failure(failure, cause_id=cause_id)
+    return cause_id
 
 
 def reason_of(error: BaseException | None) -> str:
-    """The text of an exception; of a validation error without the input that it quotes."""
+    """Return the text of an exception; of a validation error without the input that it quotes."""
     if error is None:
         return ""
-    listed = getattr(error, "errors", None)
-    if type(error).__name__ != "ValidationError" or not callable(listed):
+    list_errors = getattr(error, "errors", None)
+    if type(error).__name__ != "ValidationError" or not callable(list_errors):
         return safe_str(error)
     with guard("reading a validation error"):
-        found = listed(include_url=False, include_context=False, include_input=False)
-        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_MAX_FIELDS]]
-        return (
-            f"{len(found)} validation errors for {getattr(error, 'title', '?')}: {'; '.join(told)}"
-        )
+        errors = list_errors(include_url=False, include_context=False, include_input=False)
+        texts = [
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors[:_MAX_FIELDS]
+        ]
+        title = getattr(error, "title", "?")
+        return f"{len(errors)} validation errors for {title}: {'; '.join(texts)}"
     return type(error).__name__

@@ -1,4 +1,4 @@
-"""An exception that passes a hook: looked at, and let through untouched."""
+"""Look at an exception on its way out."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from types import TracebackType
 from failgraph.diagnostics import guard
 
 
-class on_exception:  # noqa: N801 - used as a function is
-    """Show an exception that leaves the block to `look`; a cancellation is none of it."""
+class on_exception:  # noqa: N801 - used like a function
+    """Context manager: call `look` with an exception that leaves the block, and let it through.
+
+    Cancellations and exits are not looked at.
+
+    Args:
+        doing: What failgraph is doing, for the log line if `look` fails.
+        look: Called with the exception.
+    """
 
     def __init__(self, doing: str, look: Callable[[Exception], object]) -> None:
-        self._doing, self._look = doing, look
+        self._doing = doing
+        self._look = look
 
     def __enter__(self) -> None:
         pass

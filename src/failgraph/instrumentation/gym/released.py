@@ -1,7 +1,8 @@
-"""The hooks for NeMo Gym as it is released: 0.5.1, 0.6.0, 0.7.0. What one lacks is not hooked, the rest works.
+"""Hook targets in released NeMo Gym: 0.5.1, 0.6.0 and 0.7.0.
 
-Classes rather than functions where there is a choice: other modules import functions by name, and keep what they got if
-they were imported before us.
+A target that a release lacks is not hooked, and the rest works. Methods are hooked rather than
+functions where there is a choice: other modules import functions by name, and keep the original if
+they were loaded before failgraph.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 
 from failgraph.instrumentation.hook_target import HookTarget
 
+# By the module whose import is waited for.
 TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     "nemo_gym.server_utils": (
         HookTarget(
@@ -55,4 +57,3 @@ TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
         HookTarget("", "traced_rollout_endpoint", "gym.rollout_hops:traced_rollout_endpoint"),
     ),
 }
-"""What is wrapped, by the module that has to be there."""

@@ -1,15 +1,16 @@
-"""Rollouts: the collector's attempts, each a hop with a span of its own; and hops inside Gym's own spans of rollouts.
+"""Attempts at rollouts, as Gym's collector sees them: each is a hop with a span of its own.
 
-Gym's collector has no span for a rollout: under auto-instrumentation each try of its call would be a trace by itself.
+The collector itself makes no span for a rollout. Under auto-instrumentation each try of its call
+would be a trace by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from opentelemetry import context, trace
 from opentelemetry.context import Context
@@ -20,8 +21,10 @@ from failgraph.diagnostics import guard
 from failgraph.failure.boundary import FailureBoundary
 from failgraph.instrumentation.gym import quoted_failures
 from failgraph.instrumentation.gym.observing import GymFailure, record_failure, record_raised
+from failgraph.instrumentation.gym.result_rows import failure_in_result
 from failgraph.instrumentation.gym.rollout_names import rollout_id_of
-from failgraph.instrumentation.gym.vocabulary import kind_of_run, meaning_of_class
+from failgraph.instrumentation.gym.vocabulary import kind_of_run
+from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.recording import hops
 from failgraph.recording.hop import Hop, running_hop
 from failgraph.semconv import ROLLOUT_ID, ROLLOUT_SPAN
@@ -29,68 +32,82 @@ from failgraph.settings import current
 from failgraph.text import safe_str
 from failgraph.transport.request import Request
 
-_RUN = "POST /run"
 
-Wrapped = Callable[..., Any]
+class _Surroundings(NamedTuple):
+    """What was current before an attempt."""
+
+    context: Context
+    hop: Hop | None
 
 
 class RolloutAttempt:
-    """One attempt at a rollout, as the collector sees it: from its call until its result, or until its task is done.
+    """One attempt at a rollout, from the collector's call to its result or the end of its task.
 
-    Current only while Gym works on it: a program that calls `/run` in a task of its own goes on outside.
+    As a context manager it makes its span and hop current. That is only so while Gym works on it:
+    a program that calls `/run` in a task of its own goes on outside of the rollout.
+
+    Attributes:
+        span: The span of the attempt.
+        hop: The hop of the attempt.
+        status: HTTP status of the reply, or None if there was none.
+        failed: True if it ended without a result; a result may say that the rollout failed.
     """
 
     def __init__(self, rollout_id: str | None) -> None:
         attributes = {} if rollout_id is None else {ROLLOUT_ID: rollout_id}
-        self.span: Span = trace.get_tracer("failgraph").start_span(
-            ROLLOUT_SPAN, attributes=attributes
-        )
+        tracer = trace.get_tracer("failgraph")
+        self.span: Span = tracer.start_span(ROLLOUT_SPAN, attributes=attributes)
         self.hop = hops.open_hop(self.span, running_hop())
         self.status: int | None = None
-        """Of the reply; None where there was none."""
         self.failed = False
-        """Whether it ended without a result, rather than with one that says it failed."""
-        self._before: tuple[Context, Hop | None] | None = None
+        self._before: _Surroundings | None = None
 
     def __enter__(self) -> None:
         with guard("a rollout"):
-            self._before = context.get_current(), running_hop()
+            self._before = _Surroundings(context.get_current(), running_hop())
             context.attach(trace.set_span_in_context(self.span))
             current_hop.set(self.hop)
 
     def __exit__(self, *_: object) -> None:
         with guard("a rollout"):
-            # No tokens: what nobody waits for any more may be closed in another context.
+            # Without tokens: an abandoned coroutine may be closed in another context.
             if self._before is not None and trace.get_current_span() is self.span:
-                context.attach(self._before[0])
-                current_hop.set(self._before[1])
+                context.attach(self._before.context)
+                current_hop.set(self._before.hop)
 
     def end(self, error: BaseException | None, *, unfinished: bool = False) -> None:
-        """Write what is left to write, and end the span."""
+        """Record its failure if none is known, write the hop's report and end the span.
+
+        Args:
+            error: What the task of the attempt ended with, or None.
+            unfinished: True if that task was cancelled.
+        """
         try:
             if self.hop.log.failure_id is None:
-                what = _of_run(kind_of_run(getattr(error, "status", None) or self.status))
-                if isinstance(error, Exception):
-                    self.failed = record_raised(what, error) is not None
-                elif self.status is not None and self.status >= 400:
-                    record_failure(
-                        what._replace(http_status=self.status, reason="the reply is no result"),
-                        own=True,
-                    )
-                    self.failed = True
+                self._record_own_failure(error)
             hops.close_hop(self.hop, None, failed=self.failed, unfinished=unfinished)
         finally:
             self.span.end()
 
+    def _record_own_failure(self, error: BaseException | None) -> None:
+        failure = _run_failure(kind_of_run(getattr(error, "status", None) or self.status))
+        if isinstance(error, Exception):
+            self.failed = record_raised(failure, error) is not None
+        elif self.status is not None and self.status >= 400:
+            reason = "the reply is not a result"
+            record_failure(failure._replace(http_status=self.status, reason=reason), own=True)
+            self.failed = True
 
+
+# By the task that makes the attempt: collection has one task for each row. The value is None once
+# the last attempt of the task has ended.
 _attempts: weakref.WeakKeyDictionary[asyncio.Task[Any], RolloutAttempt | None] = (
     weakref.WeakKeyDictionary()
 )
-"""By the task that makes it: collection has one a row. None: the task's last one is over."""
 
 
-def _of_task() -> RolloutAttempt | None:
-    """The attempt that the current task makes."""
+def _current_attempt() -> RolloutAttempt | None:
+    """Return the attempt that the current task makes, or None."""
     task = asyncio.current_task() if _attempts else None
     return _attempts.get(task) if task is not None else None
 
@@ -98,10 +115,13 @@ def _of_task() -> RolloutAttempt | None:
 async def request(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`ServerClient.request(server_name, url_path, method, **kwargs)`: the collector's `/run` begins an attempt."""
+    """Wrap `ServerClient.request(server_name, url_path, method, **kwargs)`.
+
+    The collector's call of `/run` begins an attempt; a server's call of it does not.
+    """
     attempt: RolloutAttempt | None = None
     with guard("a rollout"):
-        if _path_of(*args, **kwargs) == "/run" and not isinstance(running_hop(), Request):
+        if _url_path(*args, **kwargs) == "/run" and not isinstance(running_hop(), Request):
             attempt = _begin(kwargs.get("json"))
         quoted_failures.set_configuration(getattr(instance, "global_config_dict", {}))
     if attempt is None:
@@ -112,18 +132,19 @@ async def request(
     return response
 
 
-def _path_of(server_name: Any = None, url_path: Any = None, *_: Any, **__: Any) -> Any:
+def _url_path(server_name: Any = None, url_path: Any = None, *_: Any, **__: Any) -> Any:
     return url_path
 
 
 def _begin(row: Any) -> RolloutAttempt | None:
+    """Begin an attempt of the current task, and end the one before. Return None without a task."""
     task = asyncio.current_task()
     if task is None or current().enabled is False:
         return None
     if task in _attempts:
         _end(task, None)
     else:
-        task.add_done_callback(_done)
+        task.add_done_callback(_on_task_done)
     attempt = _attempts[task] = RolloutAttempt(rollout_id_of(row))
     return attempt
 
@@ -136,32 +157,33 @@ def _end(task: asyncio.Task[Any], error: BaseException | None, *, unfinished: bo
             attempt.end(error, unfinished=unfinished)
 
 
-def _done(task: asyncio.Task[Any]) -> None:
+def _on_task_done(task: asyncio.Task[Any]) -> None:
     with guard("the end of a rollout"):
-        # Asking for the exception would count as having looked at it, which its owner is to do.
+        # `task.exception()` would silence asyncio's warning that nobody retrieved the exception.
         error = None if task.cancelled() else getattr(task, "_exception", None)
         _end(task, error, unfinished=task.cancelled())
 
 
-def _of_run(kind: str) -> GymFailure:
-    return GymFailure(FailureBoundary.COLLECTION, kind, operation=_RUN)
+def _run_failure(kind: str) -> GymFailure:
+    return GymFailure(FailureBoundary.COLLECTION, kind, operation="POST /run")
 
 
 def agent_request_failure_row(
-    wrapped: Wrapped,
-    instance: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`_agent_request_failure_row(exc, status)`: the row of an attempt without a result, and Gym's label of it."""
+    """Wrap `_agent_request_failure_row(exc, status)`: record why an attempt has no result.
+
+    The kind is the label that Gym gives the row.
+    """
     row = wrapped(*args, **kwargs)
     with guard("a failed rollout"):
         error = args[0] if args else kwargs.get("exc")
         if isinstance(error, Exception):
-            what = _of_run(safe_str(row["_ng_failure_class"]))
-            attempt = _of_task()
+            failure = _run_failure(safe_str(row["_ng_failure_class"]))
+            failure = failure._replace(http_status=row.get("_ng_failure_http_status"))
+            attempt = _current_attempt()
             with attempt or nullcontext():
-                record_raised(what._replace(http_status=row.get("_ng_failure_http_status")), error)
+                record_raised(failure, error)
             if attempt is not None:
                 attempt.failed = True
     return row
@@ -170,44 +192,17 @@ def agent_request_failure_row(
 async def get_response_json(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """`get_response_json(response)`: a result that says it is none, of a server that sends no reports."""
-    found = await wrapped(*args, **kwargs)
+    """Wrap `get_response_json(response)`: end the attempt, record a failure that its result names.
+
+    The failure is known already if the server sent a report.
+    """
+    result = await wrapped(*args, **kwargs)
     with guard("a rollout's result"):
-        attempt, task = _of_task(), asyncio.current_task()
-        if attempt is not None and task is not None and isinstance(found, Mapping):
+        attempt, task = _current_attempt(), asyncio.current_task()
+        if attempt is not None and task is not None and isinstance(result, Mapping):
             with attempt:
-                if attempt.hop.log.failure_id is None:
-                    _told_by_row(found)
+                failure = failure_in_result(result) if attempt.hop.log.failure_id is None else None
+                if failure is not None:
+                    record_failure(failure, own=True)
             _end(task, None)
-    return found
-
-
-def _told_by_row(row: Mapping[str, Any]) -> None:
-    label, failure = row.get("_ng_failure_class"), row.get("failure")
-    if isinstance(label, str) and label:
-        meaning = meaning_of_class(label)
-        kind = row.get("failure_kind")
-        reason = (
-            row.get("_ng_failure_judge_error")
-            or row.get("failure_reason")
-            or row.get("_ng_failure_message")
-            or ""
-        )
-        named = kind if isinstance(kind, str) and kind else meaning.kind
-        told = GymFailure(
-            meaning.boundary,
-            named,
-            meaning.stage,
-            operation=f"{_RUN} ({label})",
-            reason=safe_str(reason),
-        )
-        record_failure(told, own=True)
-    elif isinstance(failure, Mapping) and "episode_id" in row:
-        named = failure.get("failure_kind") or "environment_server_failed"
-        reason = safe_str(failure.get("failure_reason") or "")
-        record_failure(
-            GymFailure(
-                FailureBoundary.ENVIRONMENT, named, failure.get("stage"), _RUN, reason=reason
-            ),
-            own=True,
-        )
+    return result

@@ -1,8 +1,8 @@
-"""The hooks for the NeMo Gym that is coming, by the names that its documentation gives; each is optional.
+"""Hook targets in the upcoming NeMo Gym, by the names in its documentation. Each is optional.
 
-It makes the records itself. Its `NgFailureEvent` is recorded wherever ours is: where it leaves a span, a hop or a
-request; its report header is read by our HTTP clients and by the server layer. What is left are the failures that
-nobody sees escape.
+That Gym makes failure records itself. Its `NgFailureEvent` is recorded wherever failgraph's is:
+where it leaves a span, a hop or a request. Its report header is read by the hooks on HTTP clients
+and by the server layer. Only failures that are not seen to escape need hooks of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 
 from failgraph.instrumentation.hook_target import HookTarget
 
+# By the module whose import is waited for.
 TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
     "nemo_gym.core.failure_transport": (
         HookTarget("", "observe_failure", "gym.own_records:observe_failure"),
@@ -21,4 +22,3 @@ TARGETS: Final[Mapping[str, tuple[HookTarget, ...]]] = {
         HookTarget("ExceptionHandlingMiddleware", "__init__", "starlette:observe_answering"),
     ),
 }
-"""What is wrapped, by the module that has to be there."""

@@ -1,6 +1,6 @@
-"""What the words of released NeMo Gym mean: its servers, statuses, exceptions and routes, as records.
+"""What the words of released NeMo Gym mean: its servers, routes, statuses and exceptions.
 
-Pure data and look-ups. What a table does not know keeps its own name, where it has one, and is flagged.
+Tables and lookups. A name that is in no table is kept as the kind, counted and logged once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from failgraph.gym_formats.failure_classes import (
     is_known_class,
     kind_of_error_reply,
 )
+from failgraph.redaction.display import display
 
+# The base class of a server, by name: Gym's modules are not imported for it.
 _SERVERS: Mapping[str, Boundary] = MappingProxyType(
     {
         "SimpleResponsesAPIModel": Boundary.MODEL,
@@ -27,8 +29,8 @@ _SERVERS: Mapping[str, Boundary] = MappingProxyType(
         "BaseEnvironmentServer": Boundary.ENVIRONMENT,
     }
 )
-"""The class that a server is made of, by name: Gym's modules are not imported for it."""
 
+# The stage of an episode in which a route is called.
 _STAGES: Mapping[str, str] = MappingProxyType(
     {
         "/seed_session": "seed",
@@ -39,6 +41,7 @@ _STAGES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# By class name, anywhere in the method resolution order.
 _EXCEPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "JSONDecodeError": "protocol_violation",
@@ -49,8 +52,8 @@ _EXCEPTIONS: Mapping[str, str] = MappingProxyType(
         "SandboxCreateError": "provider_unavailable",
     }
 )
-"""By class name, anywhere in the method resolution order."""
 
+# By `SandboxExecResult.error_type`.
 _SANDBOX_ERRORS: Mapping[str, str] = MappingProxyType(
     {
         "timeout": "sandbox:timeout",
@@ -59,83 +62,80 @@ _SANDBOX_ERRORS: Mapping[str, str] = MappingProxyType(
         "pty": "sandbox:pty",
     }
 )
-"""`SandboxExecResult.error_type`."""
 
-
+# From a gateway in front of a Gym server: the server itself answers 500.
 _GATEWAY_STATUSES = frozenset({429, 502, 503, 504})
-"""Statuses of something before a Gym server, which itself answers 500."""
+
 _ROLLOUT_PREFIX = re.compile(r"^/ng-rollout/[^/]+(?:/training-token-capture)?(?=/)")
 
 
 def boundary_of_server(server: object) -> Boundary | None:
-    """Who a server is, by the classes that it is made of."""
+    """Return who a server is by its base classes, or None if it has no known one."""
     names = (cls.__name__ for cls in type(server).__mro__)
     return next((_SERVERS[name] for name in names if name in _SERVERS), None)
 
 
 def route(path: str) -> str:
-    """A path without the rollout that Gym puts before it."""
+    """Return a path without the rollout that Gym puts before it."""
     return _ROLLOUT_PREFIX.sub("", path, count=1)
 
 
 def stage_of(boundary: Boundary, path: str) -> str | None:
-    """The stage of an episode in which a route of such a server is called; None where that can be any."""
+    """Return the stage of an episode in which a server's route is called, or None if it varies."""
     if path in _STAGES:
         return _STAGES[path]
     return "agent" if boundary in (Boundary.AGENT, Boundary.RESOURCES_SERVER) else None
 
 
 def kind_of_route(boundary: Boundary, path: str, error: BaseException | None) -> str:
-    """The kind of a failure that leaves a route of such a server."""
+    """Return the kind of a failure that leaves a server's route with `error`, or with none."""
     if boundary is Boundary.RESOURCES_SERVER and path == "/verify":
         return "verifier_error"
     kind = kind_of_error_reply(boundary)
     return kind_of_exception(error) if kind == UNHANDLED and error is not None else kind
 
 
-def kind_of_exception(error: BaseException, otherwise: str = UNHANDLED) -> str:
-    """The kind that the class of an exception stands for."""
+def kind_of_exception(error: BaseException, default: str = UNHANDLED) -> str:
+    """Return the kind that the class of an exception stands for, or `default`."""
     names = (cls.__name__ for cls in type(error).__mro__)
-    return kind_of(error) or next(
-        (_EXCEPTIONS[name] for name in names if name in _EXCEPTIONS), otherwise
-    )
+    known = next((_EXCEPTIONS[name] for name in names if name in _EXCEPTIONS), default)
+    return kind_of(error) or known
 
 
 def kind_of_status(status: int) -> str:
-    """The kind of a model's reply with an error status; a refusal keeps the name that Gym's log line gives it."""
+    """Return the kind of a model API's error status.
+
+    A refusal (another 4xx) has the name that Gym's log line gives it.
+    """
     if status in (408, 504):
         return "transport_timeout"
     return "provider_unavailable" if status == 429 or status >= 500 else "upstream_request_failed"
 
 
 def kind_of_run(status: int | None) -> str:
-    """Gym's own label of a `/run` that gave no result."""
-    return (
-        "agent_request_failed"
-        if status is None or status in _GATEWAY_STATUSES
-        else "agent_run_error"
-    )
+    """Return Gym's own label of a `/run` without a result; a status of None means no reply."""
+    if status is None or status in _GATEWAY_STATUSES:
+        return "agent_request_failed"
+    return "agent_run_error"
 
 
 def kind_of_sandbox(error_type: str) -> str:
-    """The kind of a command that the sandbox could not run."""
-    return _SANDBOX_ERRORS.get(error_type) or _keep_unknown("sandbox error", error_type)
+    """Return the kind of a command that the sandbox could not run."""
+    return _SANDBOX_ERRORS.get(error_type) or _flag_unknown("sandbox error", error_type)
 
 
 def meaning_of_class(label: str) -> ClassMeaning:
-    """What `_ng_failure_class` says."""
+    """Return what the label `_ng_failure_class` means."""
     if not is_known_class(label):
-        _keep_unknown("failure class", label)
+        _flag_unknown("failure class", label)
     return class_meaning(label)
 
 
-def _keep_unknown(what: str, name: str) -> str:
+def _flag_unknown(what: str, name: str) -> str:
+    """Count and log a name that is in no table. Return it unchanged."""
     count("unmapped")
-    shown = ascii(name[:80])
+    shown = display(name, 80)
     warn_once(
-        f"unmapped:{what}:{shown}",
-        "failgraph: %s %s is in no table; it is kept as it is",
-        what,
-        shown,
+        f"unmapped:{what}:{shown}", "failgraph: unknown %s '%s' is kept as it is", what, shown
     )
     return name
