@@ -194,12 +194,12 @@ CASES = {
     ),
     "JSON of another product": Case(
         reply(b'{"took":3,"hits":[]}'),
-        "holds no trace; it holds 1 JSON document of another kind; FAILGRAPH_JAEGER_URL says where the API is, with the"
+        "contains no trace: only 1 JSON document in an unknown format; FAILGRAPH_JAEGER_URL says where the API is, with the"
         " path before /api",
     ),
     "half a document": Case(
         raw(b'HTTP/1.1 200 OK\r\n\r\n{"result":{"resourceSpans":['),
-        "holds no trace; 1 line of it and none is JSON; give JSON or protobuf of OTLP, Jaeger or Tempo;"
+        "contains no trace: line 1 is not valid JSON; it may be cut, still being written, or in another format;"
         " FAILGRAPH_JAEGER_URL says where the API is, with the path before /api",
     ),
 }

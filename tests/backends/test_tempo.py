@@ -74,7 +74,7 @@ def test_a_part_of_a_trace_is_said(options, run):
         code, (row,), err = run(tempo.url, "show", "tempo", TRACE, "--strict")
     assert (code, err) == (1, "")
     assert row["losses"] == [
-        {"kind": "partial_trace", "detail": "a part only: trace exceeds max size"}
+        {"kind": "partial_trace", "detail": "incomplete trace: trace exceeds max size"}
     ]
 
 

@@ -168,19 +168,19 @@ def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, 
     strange = {
         file(
             {"a": 1}, b"b", name="other.jsonl"
-        ): "is neither a rollout file nor a journal: none of its 2 lines is a saved row",
+        ): " is neither a rollout file nor a journal: none of its 2 lines is a saved row",
         file(
             {"resourceSpans": []}, name="live.jsonl"
-        ): "is neither a rollout file nor a journal: its only line is not a saved row",
-        file(INPUT, name="inputs.jsonl"): "has the inputs of rollouts, not their results;",
-        out.with_name("missing.jsonl"): "cannot be read: No such file or directory",
-        out.with_name("rows.zst"): "is zstandard data, which is not read;",
+        ): " is neither a rollout file nor a journal: its only line is not a saved row",
+        file(INPUT, name="inputs.jsonl"): " has the inputs of rollouts, not their results;",
+        out.with_name("missing.jsonl"): ": No such file or directory",
+        out.with_name("rows.zst"): " is compressed with zstandard, which is not supported;",
     }
     out.with_name("rows.zst").write_bytes(b"\x28\xb5\x2f\xfd123")
     for path, says in strange.items():
         done = imported(path, "--to", out)
         assert done.out == "0 rows: 0 imported, 0 already there, 0 not a failure, 0 malformed\n"
-        assert done.err.startswith(f"failgraph: {path} {says}")
+        assert done.err.startswith(f"failgraph: {path}{says}")
         assert done.code == 3
     target = out.with_name("target.jsonl")
     done = imported(clean, *strange, failing, "--to", target)

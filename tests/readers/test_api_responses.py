@@ -39,7 +39,7 @@ def refused(reading: Read, data: bytes) -> str:
     """What the error says, without the name of the file."""
     with pytest.raises(SourceError) as caught:
         reading(data)
-    return str(caught.value).partition(" holds no trace; ")[2]
+    return str(caught.value).partition(" contains no trace: ")[2]
 
 
 def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, Any]:
@@ -68,20 +68,20 @@ def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, An
             {"error": {"grpcCode": 5, "httpCode": 404, "message": "not found", "httpStatus": "x"}},
             "404 not found",
         ),
-        ({"error": {"httpCode": 500}}, "500 it does not say why"),
+        ({"error": {"httpCode": 500}}, "500 no reason given"),
         ({"error": "boom"}, "boom"),
-        ({"error": ["boom"]}, "it does not say why"),
+        ({"error": ["boom"]}, "no reason given"),
         ({"code": 5, "message": "not found", "details": []}, "5 not found"),
-        ({"trace": {}, "status": "PARTIAL", "message": "too large"}, "a part only: too large"),
-        ({"trace": None, "status": "PARTIAL"}, "a part only: it does not say why"),
+        ({"trace": {}, "status": "PARTIAL", "message": "too large"}, "incomplete trace: too large"),
+        ({"trace": None, "status": "PARTIAL"}, "incomplete trace: no reason given"),
     ],
 )
 def test_an_error_is_told_in_the_words_of_the_backend(reading, document, words):
     """With its code, where it has one."""
-    assert refused(reading, text(document)) == f"the backend answered: {words}"
+    assert refused(reading, text(document)) == f"the backend reported: {words}"
     assert (
         refused(reading, json.dumps(document, indent=2).encode())
-        == f"the backend answered: {words}"
+        == f"the backend reported: {words}"
     )
 
 
@@ -111,9 +111,7 @@ def test_the_words_of_a_backend_are_not_trusted(reading):
 )
 def test_an_answer_without_a_trace_says_that_there_is_none(reading, data):
     """An absent trace is a 200 with nothing in it, of some."""
-    assert (
-        refused(reading, data) == "it is the answer of a backend that does not have it, or not yet"
-    )
+    assert refused(reading, data) == "the backend does not have the trace, or not yet"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +147,7 @@ def test_a_record_that_has_an_error_is_no_answer(reading):
 
 def test_an_error_after_traces_is_a_loss(reading):
     """A stream that broke off, or one id of several that was not found: what came is read, what was said is told."""
-    told = Loss("partial_trace", "the backend answered: 500 storage gone")
+    told = Loss("partial_trace", "the backend reported: 500 storage gone")
     streamed = (
         text(jaeger_v3(failing()))
         + b"\n"
@@ -245,7 +243,7 @@ def test_many_parts_are_counted(reading):
     ]
     found = reading(b"\n".join(answers))
     assert len(found.losses) == 21
-    assert found.losses[-1].detail == "10 more traces of which there is only a part"
+    assert found.losses[-1].detail == "10 more incomplete traces"
 
 
 def test_an_end_that_jaeger_made_up_is_none(reading):

@@ -249,7 +249,7 @@ def test_standard_input_is_read_through_a_spool(document):
     empty = subprocess.run(command, input=b"", capture_output=True)
     assert (empty.returncode, empty.stderr) == (
         3,
-        b"failgraph: standard input holds no trace; it is empty\n",
+        b"failgraph: standard input contains no trace: it is empty\n",
     )
 
 
@@ -268,7 +268,7 @@ def test_a_compression_that_is_not_read_is_named(tmp_path, data, name):
     """The error says which it is and what to do."""
     path = tmp_path / "traces"
     path.write_bytes(data)
-    with pytest.raises(SourceError, match=f"is {name} data, which is not read"):
+    with pytest.raises(SourceError, match=f"is compressed with {name}, which is not supported"):
         read(path)
 
 
@@ -292,8 +292,8 @@ def test_a_broken_part_costs_only_itself(form, document, message, tmp_path):
     last = whole.count(b"\n") + 3
     if form == "lines":
         assert [loss.detail for loss in reading.losses] == [
-            "line 1 is no JSON",
-            f"line {last} is no JSON",
+            "line 1 is not valid JSON",
+            f"line {last} is not valid JSON",
         ]
     assert {loss.kind for loss in reading.losses} == {"bad_line"}
     assert essence(reading)[0][1] == read_from(tmp_path, text(document)).traces[0].report

@@ -249,5 +249,5 @@ def test_a_source_that_is_no_stream_is_refused_as_one():
         b"NaN",
         b'"' * 999,
     ):
-        with pytest.raises(SourceError, match="holds no trace"):
+        with pytest.raises(SourceError, match="contains no trace"):
             read_files([SourceFile("data", io.BytesIO(data))])

@@ -107,7 +107,7 @@ def test_evidence_and_inputs_are_no_attempts(row, file) -> None:
     """They give no trace; beside attempts they are passed over without a loss."""
     reading = read(file(row, scored(1)))
     assert (reading.trace_count, reading.losses) == (1, ())
-    with pytest.raises(SourceError, match="of its 1 saved row none tells of an attempt"):
+    with pytest.raises(SourceError, match="1 saved row, but no attempt that Gym counted"):
         read(file(row))
 
 
@@ -118,9 +118,9 @@ def test_no_rows_no_failures_and_no_rollout_file_are_three_messages(file, capsys
         code = main(["list", str(file(*rows))])
         said.append((code, capsys.readouterr().err))
     assert [code for code, _ in said] == [3, 0, 3]
-    assert said[0][1].endswith("holds no trace; it is empty\n")
+    assert said[0][1].endswith("contains no trace: it is empty\n")
     assert said[1][1] == "failgraph: no failures in 2 saved rows\n"
-    assert said[2][1].endswith("it holds 1 JSON document of another kind\n")
+    assert said[2][1].endswith("only 1 JSON document in an unknown format\n")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_no_rows_no_failures_and_no_rollout_file_are_three_messages(file, capsys
         ({"failure": {"failure_reason": "x", "terminal": True, "novel": 1}}, "unknown field novel"),
         ({"failure": None}, "without a failure"),
         ({"source": "moon"}, "source is neither"),
-        ({"delivery": "maybe"}, "without a delivery"),
+        ({"delivery": "maybe"}, "unknown delivery"),
     ],
 )
 def test_an_envelope_that_is_not_known_is_refused(row, says, file) -> None:
@@ -155,7 +155,7 @@ def test_a_broken_line_does_not_cost_its_neighbours(file) -> None:
         FAILING[3].rollout_id,
     ]
     assert [loss.detail for loss in reading.losses] == [
-        f"line {number} is no JSON" for number in (1, 3, 5)
+        f"line {number} is not valid JSON" for number in (1, 3, 5)
     ]
 
 
@@ -284,7 +284,7 @@ def test_many_losses_of_a_kind_are_counted(file) -> None:
     )
     assert len(reading.losses) == 21
     assert reading.losses[0].detail.endswith("line 1")
-    assert reading.losses[-1] == ("text_cut", "30 more in saved rows")
+    assert reading.losses[-1] == ("text_cut", "30 more")
 
 
 def test_gzip_and_arrays_of_rows_are_read(file, tmp_path: Path) -> None:

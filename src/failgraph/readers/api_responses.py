@@ -76,7 +76,7 @@ def _unwrapped(document: dict[str, object]) -> ApiResponse:
     is_wrapped = any(key in document for key in _WRAPPERS)
     reason = None
     if is_wrapped and document.get("status") in ("PARTIAL", 1):
-        reason = f"a part only: {_message(document.get('message'))}"
+        reason = f"incomplete trace: {_message(document.get('message'))}"
     return ApiResponse(
         (content,), is_wrapped=is_wrapped or "batches" in document, partial_reason=reason
     )
@@ -129,7 +129,7 @@ def _error(error: object) -> str:
 
 
 def _message(value: object) -> str:
-    return display(value) if isinstance(value, str) and value else "it does not say why"
+    return display(value) if isinstance(value, str) and value else "no reason given"
 
 
 def truncation_warning(warnings: object) -> str | None:

@@ -41,7 +41,7 @@ def read_pass(
         summary.add_bad_line("the gzip data is damaged, or ends early")
     summary.close()
     if not summary.spans:
-        raise SourceError(f"{source.name} holds no trace; {summary.no_trace_reason()}")
+        raise SourceError(f"{source.name} contains no trace: {summary.no_trace_reason()}")
 
 
 def _spans(

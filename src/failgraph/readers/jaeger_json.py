@@ -56,7 +56,7 @@ def jaeger_spans(trace: Mapping[str, object], context: DocumentContext) -> Itera
     for span in spans:
         record = _span(span, shared, context)
         if record is None:
-            context.add_problem("a span without a usable id")
+            context.add_problem("a span without a valid id")
             continue
         trace_id = record.trace_id
         _check_truncation(span.get("warnings"), trace_id, context)
@@ -119,7 +119,7 @@ def _process_of(
     if "process" in span:
         return _process(span["process"], context)
     if key is not None:
-        context.add_problem("a span of a process that is not there")
+        context.add_problem("a span of an unknown process")
     return _Process("", fingerprint(key))
 
 
@@ -184,7 +184,7 @@ def _id(value: object, digits: int) -> str | None:
 def _kind(value: object, context: DocumentContext) -> str:
     name = value.upper() if isinstance(value, str) else ""
     if value is not None and name not in KINDS:
-        context.add_problem("the kind of a span is none")
+        context.add_problem("a span with an invalid kind")
         return ""
     return name
 

@@ -27,7 +27,7 @@ def journal_spans(
     if is_removed_note(fields):
         whose = f"{fields['service']} (process {fields['pid']})"
         removed = non_negative(fields["removed"])
-        detail = f"{removed} failures of {whose} went at the journal's limit"
+        detail = f"{removed} failures of {whose} were removed at the journal's size limit"
         context.summary.add_loss(Loss("partial_trace", detail))
         return
     try:

@@ -155,7 +155,7 @@ class _PendingLines:
         if self._lines:
             first, last = self._lines[0][0], self._lines[-1][0]
             lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
-            self._summary.add_bad_line(f"{lines} no JSON")
+            self._summary.add_bad_line(f"{lines} not valid JSON")
         self._lines = []
 
     def drop_first(self) -> list[tuple[int, bytes]]:

@@ -35,7 +35,7 @@ class DocumentContext(NamedTuple):
         if isinstance(value, dict):
             return value
         if value is not None:
-            self.add_problem(f"{name} is no object")
+            self.add_problem(f"{name} is not an object")
         return {}
 
     def list(self, value: object, name: str) -> list[object]:
@@ -43,7 +43,7 @@ class DocumentContext(NamedTuple):
         if isinstance(value, list):
             return value
         if value is not None:
-            self.add_problem(f"{name} is no array")
+            self.add_problem(f"{name} is not an array")
         return []
 
     def text(self, value: object, name: str) -> str:
@@ -51,7 +51,7 @@ class DocumentContext(NamedTuple):
         if isinstance(value, str):
             return value
         if value is not None:
-            self.add_problem(f"{name} is no text")
+            self.add_problem(f"{name} is not a string")
         return ""
 
 

@@ -95,7 +95,7 @@ def span_kind(value: object, context: DocumentContext) -> str:
         return name.replace("UNSPECIFIED", "")
     number = 0 if value is None else integer(value)
     if number is None or not 0 <= number < len(KINDS):
-        context.add_problem("the kind of a span is none")
+        context.add_problem("a span with an invalid kind")
         return ""
     return KINDS[number]
 
@@ -140,5 +140,5 @@ def dropped_count(span: Mapping[str, object], name: str, context: DocumentContex
     if value is None:
         return 0
     if integer(value) is None:
-        context.add_problem(f"{name} is no number")
+        context.add_problem(f"{name} is not a number")
     return non_negative(value)

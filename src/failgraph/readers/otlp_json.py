@@ -93,7 +93,7 @@ def _records(
             continue
         record = _record(fields, trace_id, process, context)
         if record is None:
-            context.add_problem("a span without a usable id")
+            context.add_problem("a span without a valid id")
         else:
             yield record
 

@@ -43,7 +43,7 @@ def protobuf_spans(
             try:
                 resource_spans = message_classes().resource_spans.FromString(message)
             except DecodeError:
-                summary.add_bad_line(f"message {number} is no OTLP protobuf")
+                summary.add_bad_line(f"message {number} is not OTLP protobuf")
                 continue
             # A response that is partial is partial for each of its traces: skip none of them.
             plan_here = READ_ALL if response.is_wrapped else plan
@@ -88,7 +88,7 @@ class _MessageReader:
                 try:
                     span = (classes.span if in_full else classes.span_head).FromString(data)
                 except DecodeError:
-                    self._add_problem("a span is no OTLP protobuf")
+                    self._add_problem("a span is not OTLP protobuf")
                     continue
                 if not self._check(span):
                     continue
@@ -105,10 +105,10 @@ class _MessageReader:
     def _check(self, span: Any) -> bool:
         """Return True if the span has valid ids. Report invalid ids and an invalid kind."""
         if not _is_id(span.trace_id, 16) or not _is_id(span.span_id, 8):
-            self._add_problem("a span without a usable id")
+            self._add_problem("a span without a valid id")
             return False
         if not 0 <= span.kind < len(KINDS):
-            self._add_problem("the kind of a span is none")
+            self._add_problem("a span with an invalid kind")
         return True
 
     def _add_problem(self, problem: str) -> None:

@@ -47,10 +47,8 @@ def message_fields(
             size = int.from_bytes(length, "big")
             frame = stream.read(size) if len(length) == 4 and size < MAX_MESSAGE else b""
             if len(length) < 4 or len(frame) < size:
-                summary.add_bad_line("the last message is cut off")
+                summary.add_bad_line("the last message is incomplete")
                 return
             yield from message_fields(io.BytesIO(frame), summary)
     except DamagedError:
-        summary.add_bad_line(
-            "from here on it is no protobuf, or it ends in the middle of a message"
-        )
+        summary.add_bad_line("the rest is not protobuf, or ends in the middle of a message")

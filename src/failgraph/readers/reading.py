@@ -177,7 +177,7 @@ def _add_span(spans: dict[str, SpanRecord], span: SpanRecord) -> list[Loss]:
     spans[span.span_id] = known.merged(span)
     if not known.conflicts(span):
         return []
-    detail = f"span {span.span_id} of {span.trace_id} is there in two versions"
+    detail = f"span {span.span_id} of trace {span.trace_id} has two different versions"
     return [Loss("duplicate", detail)]
 
 
@@ -192,7 +192,7 @@ def _losses(sources: Sequence[_Source], first: _FirstPass, second: _SecondPass) 
             if loss not in losses:
                 losses.append(loss)
     losses += (
-        Loss("partial_trace", f"{trace_id} is gone")
+        Loss("partial_trace", f"trace {trace_id} disappeared while it was read")
         for trace_id, spans in second.spans.items()
         if not spans
     )

@@ -124,7 +124,7 @@ def _digest(row: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(row, sort_keys=True, separators=(",", ":"))
     except RecursionError:
-        raise ValueError("it nests too deeply") from None
+        raise ValueError("the row is nested too deeply") from None
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -133,17 +133,17 @@ def _check_envelope(row: Mapping[str, Any]) -> None:
     version, failure = row.get("schema_version", 1), row.get("failure")
     if version != 1 or isinstance(version, bool):
         raise ValueError(
-            f"a RolloutFailure of schema_version {str(version)[:20]}; 1 is the one that is known"
+            f"a RolloutFailure with schema_version {str(version)[:20]}; only 1 is supported"
         )
     if episode_failure(row) is None or not isinstance(failure, dict):
         raise ValueError("a RolloutFailure without a failure")
     unknown = [*(row.keys() - _ENVELOPE_KEYS), *(failure.keys() - _EPISODE_KEYS)]
     if unknown:
-        raise ValueError(f"a RolloutFailure with the unknown field {min(unknown)[:40]}")
+        raise ValueError(f"a RolloutFailure with an unknown field {min(unknown)[:40]}")
     if row.get("source") not in ("environment", "collector"):
         raise ValueError("a RolloutFailure whose source is neither environment nor collector")
     if row.get("delivery") not in ("not_sent", "possibly_delivered", "delivered"):
-        raise ValueError("a RolloutFailure without a delivery that is known")
+        raise ValueError("a RolloutFailure with an unknown delivery")
 
 
 def _rollout_id(row: Mapping[str, Any]) -> str | None:

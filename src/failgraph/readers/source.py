@@ -74,7 +74,7 @@ def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 yield cast("IO[bytes]", spool)
     except OSError as error:
         reason = error.strerror or error
-        raise SourceError(f"{source_name(source)} cannot be read: {reason}") from error
+        raise SourceError(f"{source_name(source)}: {reason}") from error
 
 
 @contextmanager
@@ -120,7 +120,8 @@ def decompressed(source: SourceFile, progress: Progress | None = None) -> IO[byt
     for magic, name in _UNSUPPORTED.items():
         if head.startswith(magic):
             raise SourceError(
-                f"{source.name} is {name} data, which is not read; unpack it first, or use gzip"
+                f"{source.name} is compressed with {name}, which is not supported;"
+                " decompress it first, or use gzip"
             )
     if progress is not None:
         file = cast("IO[bytes]", _ProgressFile(file, progress))
@@ -134,7 +135,7 @@ def _copy_jsonl_files(directory: str | os.PathLike[str], target: IO[bytes]) -> N
     paths = jsonl_files(directory)
     if not paths:
         name = source_name(directory)
-        raise SourceError(f"{name} is a directory without .jsonl files, and so no journal")
+        raise SourceError(f"{name} is a directory without .jsonl files; expected a journal")
     for path in paths:
         with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
             shutil.copyfileobj(file, target)

@@ -90,10 +90,10 @@ class SourceSummary:
         """End the pass: add the number of losses that were not named."""
         for kind, count in self._lost.items():
             if count > _MAX_NAMED:
-                self.losses.append(Loss(kind, f"{count - _MAX_NAMED} more in saved rows"))
+                self.losses.append(Loss(kind, f"{count - _MAX_NAMED} more"))
         if not self.names_every_bad_line:
             rest = self.bad_lines - _MAX_NAMED
-            self.losses.append(Loss("bad_line", f"{rest} more that cannot be read"))
+            self.losses.append(Loss("bad_line", f"{rest} more parts that cannot be read"))
 
     def partial_trace_losses(self, except_of: Container[str] = ()) -> Iterator[Loss]:
         """Yield what the backend refused or left out.
@@ -102,41 +102,49 @@ class SourceSummary:
             except_of: Ids of traces that carry this loss themselves.
         """
         for error in self.refusals:
-            yield Loss("partial_trace", f"the backend answered: {error}")
+            yield Loss("partial_trace", f"the backend reported: {error}")
         others = [trace_id for trace_id in self.partial_traces if trace_id not in except_of]
         for trace_id in others[:_MAX_NAMED]:
             yield Loss("partial_trace", f"{trace_id}: {self.partial_traces[trace_id]}")
         if others[_MAX_NAMED:]:
             rest = len(others) - _MAX_NAMED
-            yield Loss("partial_trace", f"{rest} more traces of which there is only a part")
+            yield Loss("partial_trace", f"{rest} more incomplete traces")
 
     def no_trace_reason(self) -> str:
         """Return why the source contains no trace, as the end of a sentence."""
         if self.is_damaged_gzip:
             return "its gzip data is damaged"
         if self.refusals:
-            return f"the backend answered: {'; '.join(self.refusals)}"
+            return f"the backend reported: {'; '.join(self.refusals)}"
         if self.is_response and not self.bad_lines:
-            return "it is the answer of a backend that does not have it, or not yet"
+            return "the backend does not have the trace, or not yet"
         if self.is_protobuf:
-            damage = ", and is damaged" if self.bad_lines else ""
-            return f"it looks like protobuf, but holds no span that can be read{damage}"
+            damage = " and is damaged" if self.bad_lines else ""
+            return f"it looks like protobuf but has no readable span{damage}"
         if not self.documents and not self.bad_lines:
             return "it is empty"
         if not self.documents:
-            lines = _counted(self.bad_lines, "line")
-            return f"{lines} of it and none is JSON; give JSON or protobuf of OTLP, Jaeger or Tempo"
+            return self._no_document_reason()
         if self.rows and not self.bad_lines:
             rows = _counted(self.rows, "saved row")
-            return f"of its {rows} none tells of an attempt that was counted"
-        documents = _counted(self.documents, "JSON document")
-        content = (
-            f"with {' and '.join(sorted(self.signals))}" if self.signals else "of another kind"
-        )
-        bad = (
-            f" and {_counted(self.bad_lines, 'line')} that cannot be read" if self.bad_lines else ""
-        )
-        return f"it holds {documents} {content}{bad}"
+            return f"{rows}, but no attempt that Gym counted"
+        documents = f"only {_counted(self.documents, 'JSON document')} {self._document_content()}"
+        if not self.bad_lines:
+            return documents
+        return f"{documents}, and {_counted(self.bad_lines, 'line')} that cannot be read"
+
+    def _document_content(self) -> str:
+        others = sorted(self.signals - _TRACES)
+        if others:
+            return f"with {' and '.join(others)}"
+        return "without spans" if self.signals else "in an unknown format"
+
+    def _no_document_reason(self) -> str:
+        if self.bad_lines == 1:
+            problem = self.losses[0].detail
+            return f"{problem}; it may be cut, still being written, or in another format"
+        formats = "expected JSON or protobuf from OTLP, Jaeger or Tempo"
+        return f"none of its {self.bad_lines} lines is valid JSON; {formats}"
 
 
 def _counted(count: int, noun: str) -> str:

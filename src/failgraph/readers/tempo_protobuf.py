@@ -62,7 +62,7 @@ class TempoResponse:
     def close(self) -> None:
         """End the response. Another one may follow."""
         if self._is_partial:
-            reason = f"a part only: {self._message or 'it does not say why'}"
+            reason = f"incomplete trace: {self._message or 'no reason given'}"
             if not self._trace_ids:
                 self._summary.add_refusal(reason)
             for trace_id in self._trace_ids:

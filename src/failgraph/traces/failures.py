@@ -91,7 +91,7 @@ def choose_failures(
     unreadable: list[str | None] = []
     for span in sorted(spans.values(), key=_by_start):
         if span.is_failure_span and not events[span.span_id]:
-            losses.append(Loss("event_missing", f"that of the failure span {span.span_id}"))
+            losses.append(Loss("event_missing", f"the event of failure span {span.span_id}"))
         for timed in events[span.span_id]:
             decoded = timed.decoded
             if decoded.event is None or decoded.event_id is None:

@@ -168,7 +168,7 @@ def assign_failures(failures: Mapping[str, FailureRecord], hops: TraceHops) -> l
                 hop.unreported[event_id] = reason
     if left > 0:
         return []
-    detail = f"more than {_MAX_UNREPORTED} unreported failures over all hops"
+    detail = f"more than {_MAX_UNREPORTED} unreported failures in all hops"
     return [Loss("partial_trace", detail)]
 
 
