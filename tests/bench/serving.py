@@ -13,7 +13,9 @@ from bench.measure import Row, Scale, pairs, ratios
 from bench.running import provider, usual
 from failgraph import FailureReport
 from failgraph.instrumentation.attach import attach, detach
-from failgraph.transport import headers
+from failgraph.transport.header_decoder import decode_report
+from failgraph.transport.header_encoder import encode_headers
+from failgraph.transport.headers import MAX_VALUE
 
 _REQUESTS = 200
 _HEADERS = 50
@@ -80,9 +82,9 @@ def _headers(scale: Scale) -> Row:
 
     def ours() -> None:
         for _ in range(_HEADERS):
-            told = headers.encode(report, {}, headers._MAX_VALUE)
+            told = encode_headers(report, {}, MAX_VALUE)
             assert told is not None
-            assert headers.decode(told.report_value) == report
+            assert decode_report(told.report_value) == report
 
     def pydantic() -> None:
         for _ in range(_HEADERS):

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 import failgraph
-from builders import event
+from builders import event, remote_span
 from failgraph import (
     FailureEvent,
     FailureReport,
@@ -23,11 +23,11 @@ from failgraph import (
 )
 from failgraph.instrumentation import attach as attaching
 from failgraph.redaction import redact
-from failgraph.transport.headers import Place, encode
+from failgraph.transport.header_encoder import encode_headers
 
 httpx = pytest.importorskip("httpx", reason="this set has no httpx")
 P = "nemo.gym.failure."
-PLACE = Place(0xABCDEF, 0x1234)
+PLACE = remote_span(0xABCDEF, 0x1234)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,9 @@ def attached():
 def told(*events: FailureEvent, own: str | None = None, recorded: bool = True) -> dict[str, str]:
     """The reply headers of a peer that saw `events`, and recorded them itself or only passed them on."""
     report = FailureReport(events={event.event_id: event for event in events}, failure_id=own)
-    found = encode(report, {event.event_id: PLACE for event in events} if recorded else {}, 8000)
+    found = encode_headers(
+        report, {event.event_id: PLACE for event in events} if recorded else {}, 8000
+    )
     assert found is not None
     spans = {} if found.spans_value is None else {"X-NG-Failure-Spans": found.spans_value}
     return {"X-NG-Failure-Report": found.report_value, **spans}

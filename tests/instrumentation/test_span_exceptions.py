@@ -18,7 +18,7 @@ from builders import failure
 from failgraph import NgFailureEvent, hop
 from failgraph.codec import decode
 from failgraph.instrumentation import attach as attaching, providers
-from failgraph.transport.headers import encode
+from failgraph.transport.header_encoder import encode_headers
 from redaction_corpus import SECRETS
 
 SDK_OWN = dict(vars(Span))
@@ -366,7 +366,7 @@ def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
         ]
         report, _ = decode(failures)
         assert len(report.events) == 1
-        told = encode(report, {}, 60_000)
+        told = encode_headers(report, {}, 60_000)
         exported = "\n".join([*map(texts, mine), repr(json.loads(told.report_value))])
         assert not [secret for secret in case.secrets if secret in exported], case.label
 

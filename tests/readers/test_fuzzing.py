@@ -21,7 +21,7 @@ from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers.reading import read_files
 from failgraph.readers.source import SourceFile
-from failgraph.transport import headers
+from failgraph.transport import header_decoder
 from fuzzing import HEADERS, SOURCES, damage, read_header, read_source
 from otlp_file import SERVER, pairs, process, raw_event, reported, seen, span
 
@@ -67,11 +67,11 @@ def test_a_valid_header_is_read_as_one_that_is_mended(monkeypatch):
             + rng.choice(['x"', "1", "null", '":"', "é", "true", ","])
             + text[at + 1 :]
         )
-        found = headers.decode(value)
-        taken += headers._valid(value.encode()) is not None
+        found = header_decoder.decode_report(value)
+        taken += header_decoder._valid_report(value.encode()) is not None
         with monkeypatch.context() as patched:
-            patched.setattr(headers, "_valid", lambda text: None)
-            assert headers.decode(value) == found, value
+            patched.setattr(header_decoder, "_valid_report", lambda text: None)
+            assert header_decoder.decode_report(value) == found, value
     # An old pydantic takes no name of a boundary strictly: there all go the other way.
     assert 10 * TRIES > taken > TRIES or tuple(map(int, pydantic.VERSION.split(".")[:2])) < (2, 12)
 

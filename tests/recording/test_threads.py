@@ -15,7 +15,7 @@ import failgraph
 from asgi import ACCEPTS_REPORTS, call
 from failgraph import NgFailureEvent
 from failgraph.instrumentation import attach as attaching
-from failgraph.transport.headers import decode
+from failgraph.transport.header_decoder import decode_report
 
 fastapi = pytest.importorskip(
     "fastapi", reason="the server layer is tested on FastAPI, which this set lacks"
@@ -119,7 +119,7 @@ def test_an_exception_that_comes_back_is_in_its_own_request(served, way):
     answers, places = served(way, fail)
     assert sorted(places) == sorted((name, f"{name}_failed") for name in answers)
     for name, answer in answers.items():
-        report = decode(answer.headers["x-ng-failure-report"])
+        report = decode_report(answer.headers["x-ng-failure-report"])
         assert [event.failure_kind for event in report.events.values()] == [f"{name}_failed"]
         assert report.failure_id in report.events
 
@@ -130,7 +130,7 @@ def test_a_swallowed_failure_is_known_where_the_context_went_along(served, way):
     answers, places = served(way, swallow)
     assert sorted(places) == sorted((name, f"{name}_failed") for name in answers)
     for answer in answers.values():
-        assert decode(answer.headers["x-ng-failure-report"]).failure_id is None
+        assert decode_report(answer.headers["x-ng-failure-report"]).failure_id is None
 
 
 @pytest.mark.parametrize("way", WITHOUT, ids=lambda way: way.__name__)
@@ -166,7 +166,7 @@ def test_two_servers_in_one_process_keep_their_requests_apart(make_provider, exp
         results = list(executor.map(lambda app: asyncio.run(many(app)), apps))
     for number, answers in enumerate(results):
         for each, answer in enumerate(answers):
-            (event,) = decode(answer.headers["x-ng-failure-report"]).events.values()
+            (event,) = decode_report(answer.headers["x-ng-failure-report"]).events.values()
             assert event.failure_kind == f"app{number}_r{each}_failed"
     spans = exporter.get_finished_spans()
     assert sum(event.name == "nemo.gym.failure" for span in spans for event in span.events) == 40

@@ -21,7 +21,8 @@ from failgraph.backends.location import BackendLocation
 from failgraph.cli import main
 from failgraph.instrumentation import attach as attaching
 from failgraph.redaction.display import display
-from failgraph.transport import headers
+from failgraph.transport.header_decoder import decode_report
+from failgraph.transport.header_encoder import encode_headers
 from gym_rows import FAILING, lines
 from redaction_corpus import SECRETS, Secret
 
@@ -106,11 +107,11 @@ def replies(tracer, case: Secret) -> None:
     )
     from failgraph.recording.recorder import recorder
 
-    report = headers.decode(value)
+    report = decode_report(value)
     assert report is not None
     with tracer.start_as_current_span("asks", kind=SpanKind.SERVER) as span, hop():
         recorder().record_reply(report, {})
-        told = headers.encode(failgraph.current_report(), {}, 60_000)
+        told = encode_headers(failgraph.current_report(), {}, 60_000)
         assert told is not None
         span.set_attribute("told", told.report.model_dump_json())
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from opentelemetry.trace import SpanContext, TraceFlags
+
 from failgraph import FailureEvent, NgFailureEvent
 
 
@@ -31,3 +33,8 @@ def event(
 ) -> FailureEvent:
     """Return a record, as a reader finds it."""
     return FailureEvent(event_id=event_id, failure_kind=kind, boundary=boundary, **fields)
+
+
+def remote_span(trace_id: int, span_id: int) -> SpanContext:
+    """Return a span of another process, as a peer's headers name it."""
+    return SpanContext(trace_id, span_id, True, TraceFlags(TraceFlags.SAMPLED))

@@ -27,7 +27,7 @@ with contextlib.suppress(ImportError):
         with atheris.instrument_imports(include=["failgraph"]):
             pass
 
-from builders import event
+from builders import event, remote_span
 from dialects import DIALECTS
 from failgraph import FailureReport
 from failgraph.errors import SourceError
@@ -37,7 +37,9 @@ from failgraph.readers.reading import read_files
 from failgraph.readers.source import SourceFile
 from failgraph.text import sanitize
 from failgraph.traces.query import Query
-from failgraph.transport import headers
+from failgraph.transport.header_decoder import decode_report, decode_spans
+from failgraph.transport.header_encoder import encode_headers
+from failgraph.transport.headers import ReplyHeaders
 from failgraph.view import (
     failure_tree,
     line_text,
@@ -83,11 +85,11 @@ REPORT = FailureReport(
     events={"a": event("a"), "b": event("b", cause_id="a", failure_reason="why", http_status=503)},
     failure_id="b",
 )
-PLACES = {"a": headers.Place(1, 2), "b": headers.Place(3, 4)}
+PLACES = {"a": remote_span(1, 2), "b": remote_span(3, 4)}
 
 
-def _told(most: int) -> headers.Told:
-    told = headers.encode(REPORT, PLACES, most)
+def _told(most: int) -> ReplyHeaders:
+    told = encode_headers(REPORT, PLACES, most)
     assert told is not None
     assert told.spans_value is not None
     return told
@@ -288,14 +290,14 @@ def read_source(data: bytes) -> Reading | None:
 def read_header(value: bytes) -> FailureReport | None:
     """Read `value` as a peer's headers; what is read can be sent on."""
     text = value.decode("latin-1")
-    for place in headers.decode_spans(text).values():
+    for place in decode_spans(text).values():
         assert place.trace_id
         assert place.span_id
-    report = headers.decode(text)
+    report = decode_report(text)
     if report is not None:
         assert len(report.events) <= 256
-        headers.encode(report, {}, 3072)
-        headers.encode(report, {}, 100_000)
+        encode_headers(report, {}, 3072)
+        encode_headers(report, {}, 100_000)
     return report
 
 

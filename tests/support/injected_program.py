@@ -11,13 +11,13 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import Status, StatusCode
+from opentelemetry.trace import SpanContext, Status, StatusCode
 
 import asgi
 import failgraph
 from failgraph import FailureEvent, FailureReport, NgFailureEvent
 from failgraph.instrumentation import startup
-from failgraph.transport.headers import Place, encode
+from failgraph.transport.header_encoder import encode_headers
 
 logging.basicConfig(level=logging.ERROR, format="%(message)s")
 if ATTACHED:  # noqa: F821 - injecting.py gives it
@@ -133,8 +133,10 @@ for path in ("/fails", "/recovers", "/answers", "/handled", "/nothing"):
 
 # --- asking others
 event = FailureEvent(event_id="there", failure_kind="k", boundary="model", failure_reason="theirs")
-told = encode(
-    FailureReport(events={"there": event}, failure_id="there"), {"there": Place(5, 6)}, 4000
+told = encode_headers(
+    FailureReport(events={"there": event}, failure_id="there"),
+    {"there": SpanContext(5, 6, True)},
+    4000,
 )
 carried = {"x-ng-failure-report": told.report_value, "x-ng-failure-spans": told.spans_value}
 transport = httpx.MockTransport(lambda request: httpx.Response(500, headers=carried, text="theirs"))

@@ -22,9 +22,10 @@ from builders import failure
 from failgraph import FailureEvent, FailureReport, NgFailureEvent, record
 from failgraph.instrumentation import attach as attaching
 from failgraph.transport.asgi import FailureMiddleware
-from failgraph.transport.headers import decode, encode
-from failgraph.transport.replies import take
-from failgraph.transport.request import KEY
+from failgraph.transport.header_decoder import decode_report
+from failgraph.transport.header_encoder import encode_headers
+from failgraph.transport.replies import receive_report
+from failgraph.transport.request import SCOPE_KEY
 
 fastapi = pytest.importorskip(
     "fastapi", reason="the server layer is tested on FastAPI, which this set lacks"
@@ -134,7 +135,7 @@ def own(span) -> str | None:
 
 
 def report(answer) -> FailureReport:
-    found = decode(answer.headers["x-ng-failure-report"])
+    found = decode_report(answer.headers["x-ng-failure-report"])
     assert found is not None
     return found
 
@@ -691,7 +692,7 @@ def test_the_lifespan_is_left_alone(app):
 
         scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
         await app(scope, receive, send)
-        assert KEY not in scope
+        assert SCOPE_KEY not in scope
 
     asyncio.run(lifespan())
     assert seen == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
@@ -955,11 +956,11 @@ def test_a_relay_that_copies_headers_hands_no_report_on(app):
     theirs = FailureEvent(
         event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
     )
-    value = encode(FailureReport(events={"theirs": theirs}), {}, 8000).report_value
+    value = encode_headers(FailureReport(events={"theirs": theirs}), {}, 8000).report_value
 
     @app.get("/")
     async def route():
-        take("127.0.0.1", {"x-ng-failure-report": value}.get)
+        receive_report("127.0.0.1", {"x-ng-failure-report": value}.get)
         return JSONResponse("done", headers={"X-NG-Failure-Report": value, "X-Own": "1"})
 
     stranger = run(app, client=("93.184.216.34", 1))
@@ -978,10 +979,10 @@ def test_a_peer_cannot_make_any_number_of_events(app, written):
                 key: FailureEvent(event_id=key, failure_kind="judge_failed", boundary="agent")
                 for key in (f"{turn}-{number}" for number in range(200))
             }
-            take(
+            receive_report(
                 "127.0.0.1",
                 {
-                    "x-ng-failure-report": encode(
+                    "x-ng-failure-report": encode_headers(
                         FailureReport(events=events), {}, 60_000
                     ).report_value
                 }.get,
@@ -1052,7 +1053,7 @@ def carrying(app, report: FailureReport, value: str | None = None):
 
     @app.get("/")
     def route():
-        told = encode(report, {}, 8000)
+        told = encode_headers(report, {}, 8000)
         return JSONResponse(
             "done", headers={"X-NG-Failure-Report": told.report_value if value is None else value}
         )

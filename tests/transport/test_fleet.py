@@ -25,7 +25,7 @@ pytest.importorskip(
 
 from failgraph import FailureReport
 from failgraph.readers import Trace, read
-from failgraph.transport.headers import decode
+from failgraph.transport.header_decoder import decode_report
 from programs import clean_environment
 
 pytestmark = pytest.mark.slow  # four servers; make test has the demo
@@ -175,7 +175,7 @@ def test_each_hop_reports_what_its_caller_was_told(fleet):
         if header is None or rebuilt is None:
             assert (header, rebuilt) == (None, None), number
             continue
-        told = decode(header)
+        told = decode_report(header)
         assert told is not None
         assert same(rebuilt, told), (number, rebuilt, told)
         compared += 1

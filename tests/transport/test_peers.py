@@ -14,7 +14,7 @@ from hypothesis import (
 )
 
 from failgraph.transport.headers import ACCEPT
-from failgraph.transport.peers import asking, is_peer, is_told
+from failgraph.transport.peers import accept_value, is_peer, may_receive_report
 
 Setting = Callable[[str, str], None]
 LAX = hypothesis_settings(
@@ -216,8 +216,8 @@ def test_what_is_no_host_name_is_none(host: str) -> None:
 def test_no_text_raises(host: str) -> None:
     """Whatever the host and the address of a client are, there is an answer."""
     assert is_peer(host) in (True, False)
-    assert asking(host) in (None, "1")
-    assert is_told([(ACCEPT.encode(), b"1")], host) in (True, False)
+    assert accept_value(host) in (None, "1")
+    assert may_receive_report([(ACCEPT.encode(), b"1")], host) in (True, False)
 
 
 # --- with FAILGRAPH_PEERS
@@ -348,14 +348,14 @@ def test_a_near_address_that_asks_is_told(
     """A loopback or private address without forwarding headers is, however its client writes the header's name."""
     if reply is not None:
         setting("REPLY", reply)
-    assert is_told([*OTHERS, (name.encode(), b"1")], client)
-    assert is_told([(name.encode(), b" 1 "), *OTHERS], client)
+    assert may_receive_report([*OTHERS, (name.encode(), b"1")], client)
+    assert may_receive_report([(name.encode(), b" 1 "), *OTHERS], client)
 
 
 @pytest.mark.parametrize("client", STRANGERS)
 def test_a_stranger_that_asks_is_not(client: str | None) -> None:
     """A public address, a name, a socket's path, no address at all: none of them is a near address."""
-    assert not is_told([ASKS], client)
+    assert not may_receive_report([ASKS], client)
 
 
 @pytest.mark.parametrize("reply", ["peers", "always", "never"])
@@ -370,13 +370,13 @@ def test_who_does_not_ask_is_never_told(
     setting("REPLY", reply)
     if token is not None:
         setting("PEER_TOKEN", token)
-    assert not is_told(headers, "127.0.0.1")
+    assert not may_receive_report(headers, "127.0.0.1")
 
 
 @pytest.mark.parametrize("value", [b"", b" ", b"0", b"false", b"\xff"])
 def test_another_value_does_not_ask(value: bytes) -> None:
     """A peer asks with `X-NG-Failure-Accept: 1`."""
-    assert not is_told([(ACCEPT.encode(), value)], "127.0.0.1")
+    assert not may_receive_report([(ACCEPT.encode(), value)], "127.0.0.1")
 
 
 @pytest.mark.parametrize("name", FORWARDING)
@@ -386,8 +386,8 @@ def test_who_is_forwarded_is_not_told(name: str, form: Callable[[str], str], fir
     """Behind a proxy the near address is the proxy's; the case of letters and the order of headers do not matter."""
     forwarded = (form(name).encode(), b"127.0.0.1")
     headers = [forwarded, *OTHERS, ASKS] if first else [ASKS, *OTHERS, forwarded]
-    assert not is_told(headers, "127.0.0.1")
-    assert not is_told([*headers, (form(name).encode(), b"")], "::1")
+    assert not may_receive_report(headers, "127.0.0.1")
+    assert not may_receive_report([*headers, (form(name).encode(), b"")], "::1")
 
 
 @pytest.mark.parametrize("client", [*STRANGERS, "127.0.0.1"])
@@ -400,10 +400,10 @@ def test_always_and_never(
     if token is not None:
         setting("PEER_TOKEN", token)
     setting("REPLY", "always")
-    assert is_told(headers, client)
+    assert may_receive_report(headers, client)
     setting("REPLY", "never")
-    assert not is_told(headers, client)
-    assert not is_told([(ACCEPT.encode(), b"secret")], client)
+    assert not may_receive_report(headers, client)
+    assert not may_receive_report([(ACCEPT.encode(), b"secret")], client)
 
 
 @pytest.mark.parametrize("token", ["secret", "1", "of ours", "x" * 4000])
@@ -414,8 +414,10 @@ def test_who_has_the_token_is_told(
 ) -> None:
     """From whatever address, through whatever proxy, with the token in UTF-8 as the header's value."""
     setting("PEER_TOKEN", token)
-    assert is_told([(ACCEPT.encode(), token.encode()), *forwarded], client)
-    assert is_told([(ACCEPT.title().encode(), b" " + token.encode() + b" "), *forwarded], client)
+    assert may_receive_report([(ACCEPT.encode(), token.encode()), *forwarded], client)
+    assert may_receive_report(
+        [(ACCEPT.title().encode(), b" " + token.encode() + b" "), *forwarded], client
+    )
 
 
 @pytest.mark.parametrize(
@@ -442,38 +444,40 @@ def test_with_a_token_an_address_no_longer_suffices(
     setting: Setting, value: bytes, client: str
 ) -> None:
     """A wrong token, half of one, one more letter, other bytes, the plain `1`: not told, however near it is."""
-    assert is_told([ASKS], client)
+    assert may_receive_report([ASKS], client)
     setting("PEER_TOKEN", "secret")
-    assert not is_told([(ACCEPT.encode(), value)], client)
+    assert not may_receive_report([(ACCEPT.encode(), value)], client)
 
 
 @pytest.mark.parametrize("token", ["", "  "])
 def test_an_empty_token_is_none(setting: Setting, token: str) -> None:
     """It opens nothing to strangers, and near addresses are told as without."""
     setting("PEER_TOKEN", token)
-    assert is_told([ASKS], "127.0.0.1")
+    assert may_receive_report([ASKS], "127.0.0.1")
     for value in (b"", b"1", token.encode()):
-        assert not is_told([(ACCEPT.encode(), value)], "8.8.8.8")
+        assert not may_receive_report([(ACCEPT.encode(), value)], "8.8.8.8")
 
 
 def test_a_token_of_any_bytes_raises_nothing(setting: Setting) -> None:
     """The environment holds bytes: a token that is no UTF-8 keeps others out, and is no error in each request."""
     setting("PEER_TOKEN", b"t\xffken".decode("utf-8", "surrogateescape"))
-    assert not is_told([ASKS], "127.0.0.1")
+    assert not may_receive_report([ASKS], "127.0.0.1")
 
 
 def test_of_two_asking_headers_no_wrong_one_helps(setting: Setting) -> None:
     """Two that are both wrong stay wrong."""
     setting("PEER_TOKEN", "secret")
-    assert not is_told([(ACCEPT.encode(), b"sec"), (ACCEPT.encode(), b"ret")], "127.0.0.1")
+    assert not may_receive_report(
+        [(ACCEPT.encode(), b"sec"), (ACCEPT.encode(), b"ret")], "127.0.0.1"
+    )
 
 
 @pytest.mark.parametrize("peers", ["8.8.8.8", "*", "8.0.0.0/8"])
 def test_whom_we_ask_is_not_who_is_told(setting: Setting, peers: str) -> None:
     """`FAILGRAPH_PEERS` says whom this process asks and believes, and opens nothing to those who ask it."""
     setting("PEERS", peers)
-    assert not is_told([ASKS], "8.8.8.8")
-    assert is_told([ASKS], "127.0.0.1")
+    assert not may_receive_report([ASKS], "8.8.8.8")
+    assert may_receive_report([ASKS], "127.0.0.1")
 
 
 GARBAGE = st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=20)), max_size=5)
@@ -487,9 +491,11 @@ def test_garbage_in_headers_is_no_error(
     """Bytes of any kind, in names and values, with a token and without: they open nothing to a stranger."""
     headers = [*garbage, (ACCEPT.encode(), value)]
     setting("PEER_TOKEN", "")
-    assert is_told(headers, client) in ((True, False) if client == "127.0.0.1" else (False,))
+    assert may_receive_report(headers, client) in (
+        (True, False) if client == "127.0.0.1" else (False,)
+    )
     setting("PEER_TOKEN", "of forty bytes and so none of all of these")
-    assert not is_told(headers, client)
+    assert not may_receive_report(headers, client)
 
 
 # --- asking
@@ -500,9 +506,9 @@ def test_garbage_in_headers_is_no_error(
 )
 def test_peers_are_asked(setting: Setting, host: str) -> None:
     """With `1`, or with the token where there is one."""
-    assert asking(host) == "1"
+    assert accept_value(host) == "1"
     setting("PEER_TOKEN", " of ours ")
-    assert asking(host) == "of ours"
+    assert accept_value(host) == "of ours"
 
 
 @pytest.mark.parametrize(
@@ -510,18 +516,18 @@ def test_peers_are_asked(setting: Setting, host: str) -> None:
 )
 def test_others_are_not_asked(setting: Setting, host: str) -> None:
     """And the token is not shown to them."""
-    assert asking(host) is None
+    assert accept_value(host) is None
     setting("PEER_TOKEN", "secret")
-    assert asking(host) is None
+    assert accept_value(host) is None
     setting("REPLY", "always")
-    assert asking(host) is None
+    assert accept_value(host) is None
 
 
 def test_who_is_asked_follows_the_setting(setting: Setting) -> None:
     """Those that `FAILGRAPH_PEERS` names, and nobody else."""
     setting("PEERS", "*.rollouts.example")
-    assert asking("judge.rollouts.example") == "1"
-    assert asking("localhost") is None
+    assert accept_value("judge.rollouts.example") == "1"
+    assert accept_value("localhost") is None
 
 
 @pytest.mark.parametrize(
@@ -532,16 +538,16 @@ def test_nobody_is_asked_when_failgraph_is_off(
 ) -> None:
     """`FAILGRAPH_ENABLED=false` keeps requests as they are, with a token too."""
     setting("ENABLED", enabled)
-    assert asking("localhost") == value
+    assert accept_value("localhost") == value
     setting("PEER_TOKEN", "secret")
-    assert asking("localhost") == (None if value is None else "secret")
+    assert accept_value("localhost") == (None if value is None else "secret")
 
 
 @pytest.mark.parametrize("reply", ["peers", "always", "never"])
 def test_asking_does_not_depend_on_telling(setting: Setting, reply: str) -> None:
     """`FAILGRAPH_REPLY` is about the reports that this process gives."""
     setting("REPLY", reply)
-    assert asking("localhost") == "1"
+    assert accept_value("localhost") == "1"
 
 
 @pytest.mark.parametrize(
@@ -550,5 +556,5 @@ def test_asking_does_not_depend_on_telling(setting: Setting, reply: str) -> None
 def test_what_asks_can_stand_in_a_header(setting: Setting, token: str) -> None:
     """The value of the asking header is one that every client can send: printable, and no more than latin-1."""
     setting("PEER_TOKEN", token)
-    value = asking("localhost")
+    value = accept_value("localhost")
     assert value is None or (value.isprintable() and value.encode("latin-1"))

@@ -14,7 +14,7 @@ import pytest
 
 from failgraph import NgFailureEvent
 from failgraph.instrumentation import attach as attaching
-from failgraph.transport.headers import decode
+from failgraph.transport.header_decoder import decode_report
 from real_programs import require
 
 fastapi = pytest.importorskip(
@@ -106,7 +106,7 @@ def test_no_reply_fails_at_any_size_of_report(proxies, failures, text):
     response = ask(proxies[0], failures=failures, text=text, head=0)
     assert response.status_code == (500 if failures else 200)
     if failures:
-        report = decode(response.headers["x-ng-failure-report"])
+        report = decode_report(response.headers["x-ng-failure-report"])
         assert report is not None
         assert report.failure_id in report.events
         assert report.omitted == (len(report.events) < failures)

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from failgraph.diagnostics import guard
 from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.transport.headers import ACCEPT
-from failgraph.transport.peers import asking
-from failgraph.transport.replies import take
+from failgraph.transport.peers import accept_value
+from failgraph.transport.replies import receive_report
 
 # Attributes that hooks set on a reply of aiohttp's.
 _IS_PROXIED = "_failgraph_proxied"
@@ -45,7 +45,7 @@ class _AskingHeader:
     def __enter__(self) -> None:
         with guard("asking"):
             self._given = self._fields.get(ACCEPT)
-            value = asking(self._host) if self._host is not None else None
+            value = accept_value(self._host) if self._host is not None else None
             if value is not None:
                 self._fields[ACCEPT] = value
             elif self._given is not None:
@@ -79,7 +79,7 @@ async def aiohttp_start(
     """Wrap `aiohttp.ClientResponse.start`: take in the report when the reply's head has arrived."""
     response = await wrapped(*args, **kwargs)
     if _IS_PROXIED not in vars(instance):
-        report = take(instance.url.host or "", instance.headers.get)
+        report = receive_report(instance.url.host or "", instance.headers.get)
         if report is not None and report.failure_id is not None:
             vars(instance)[REPORTED_FAILURE_ID] = report.failure_id
     return response
@@ -94,7 +94,7 @@ def httpx_send(
     with _AskingHeader(host, request.headers):
         response = wrapped(*args, **kwargs)
     if host is not None:
-        take(host, response.headers.get)
+        receive_report(host, response.headers.get)
     return response
 
 
@@ -107,7 +107,7 @@ async def httpx_send_async(
     with _AskingHeader(host, request.headers):
         response = await wrapped(*args, **kwargs)
     if host is not None:
-        take(host, response.headers.get)
+        receive_report(host, response.headers.get)
     return response
 
 
@@ -131,7 +131,7 @@ def requests_send(
     with _AskingHeader(host, request.headers):
         response = wrapped(*args, **kwargs)
     if host is not None:
-        take(host, response.headers.get)
+        receive_report(host, response.headers.get)
     return response
 
 

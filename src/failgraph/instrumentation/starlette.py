@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from failgraph.instrumentation.hook_target import Wrapped
-from failgraph.transport.asgi import Observer, is_lifespan, is_to_be_served, serve, serve_lifespan
+from failgraph.transport.asgi import (
+    Observer,
+    is_lifespan,
+    is_new_request,
+    serve_lifespan,
+    serve_request,
+)
 
 
 class _ApplicationCall(NamedTuple):
@@ -29,8 +35,8 @@ def application_call(
         call = _ApplicationCall(*args, **kwargs)
     except TypeError:
         return wrapped(*args, **kwargs)  # Starlette raises for the wrong arguments
-    if is_to_be_served(call.scope):
-        return serve(wrapped, *call)
+    if is_new_request(call.scope):
+        return serve_request(wrapped, *call)
     if is_lifespan(call.scope):
         return serve_lifespan(wrapped, *call)
     return wrapped(*args, **kwargs)
@@ -40,21 +46,21 @@ def observe_outermost(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Wrap `ServerErrorMiddleware.__init__`: put an observer inside, before a 500 is made."""
-    _observe_inside(wrapped, args, kwargs, last=True)
+    _observe_inside(wrapped, args, kwargs, outermost=True)
 
 
 def observe_innermost(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Wrap `ExceptionMiddleware.__init__`: put an observer below the application's middleware."""
-    _observe_inside(wrapped, args, kwargs, inner=True)
+    _observe_inside(wrapped, args, kwargs, innermost=True)
 
 
 def observe_traced(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Wrap Starlette's `OpenTelemetryMiddleware.__init__`: put an observer inside its span."""
-    _observe_inside(wrapped, args, kwargs, ends=True)
+    _observe_inside(wrapped, args, kwargs, inside_tracing=True)
 
 
 def observe_answering(

@@ -1,7 +1,7 @@
-"""Gym's own encoding of the report header, where a Gym that has one is loaded: its servers read the same header.
+"""Use Gym's own encoding of the report header if a Gym that has one is loaded.
 
-Its form is not documented, so it is used only where what it encodes comes back the same, and otherwise the header is
-left to Gym.
+Gym's servers read the same header. Its form is not documented, so it is used only if what it
+encodes decodes to the same report. Otherwise the header is left to Gym.
 """
 
 from __future__ import annotations
@@ -12,49 +12,51 @@ from typing import Any, Final
 from failgraph.diagnostics import count
 from failgraph.failure.records import FailureReport
 from failgraph.failure.salvage import fields_of
-from failgraph.transport import headers
-from failgraph.transport.headers import Told
+from failgraph.transport import header_decoder
+from failgraph.transport.headers import ReplyHeaders
 
-_TRANSPORT: Final = "nemo_gym.core.failure_transport"
-_RECORDS: Final = "nemo_gym.core.failure_records"
+_GYM_TRANSPORT: Final = "nemo_gym.core.failure_transport"
+_GYM_RECORDS: Final = "nemo_gym.core.failure_records"
 
 
-def adopted(told: Told | None) -> Told | None:
-    """What a reply says, as the Gym that is loaded would say it; None where it is Gym's to say."""
-    if told is None or _TRANSPORT not in sys.modules:
-        return told
-    value = _encoded(told.report)
+def in_loaded_encoding(headers: ReplyHeaders | None) -> ReplyHeaders | None:
+    """Return the headers in the encoding of the loaded Gym, or None if Gym must write them.
+
+    Without a loaded Gym the headers are returned as they are.
+    """
+    if headers is None or _GYM_TRANSPORT not in sys.modules:
+        return headers
+    value = _encode(headers.report)
     if value is None:
         count("gym_codec_unfit")
-    return None if value is None else told._replace(report_value=value)
+        return None
+    return headers._replace(report_value=value)
 
 
-def decode(value: str) -> FailureReport | None:
-    """The report that a header holds, in our forms or in that of the Gym that is loaded; None in neither."""
-    report = headers.decode(value)
-    if report is not None or _TRANSPORT not in sys.modules:
+def decode_report(value: str) -> FailureReport | None:
+    """Return the report that a header holds in failgraph's or the loaded Gym's form, or None."""
+    report = header_decoder.decode_report(value)
+    if report is not None or _GYM_TRANSPORT not in sys.modules:
         return report
     try:
-        fields = fields_of(_codec().decode(value))
+        fields = fields_of(_gym_codec().decode(value))
         return FailureReport.model_validate(fields) if fields else None
-    except Exception:  # noqa: BLE001 - another version of Gym's may raise anything
+    except Exception:  # noqa: BLE001 - another version of Gym may raise anything
         return None
 
 
-def _codec() -> Any:
-    return getattr(sys.modules[_TRANSPORT], "FailureHeader", None)
+def _gym_codec() -> Any:
+    return getattr(sys.modules[_GYM_TRANSPORT], "FailureHeader", None)
 
 
-def _encoded(report: FailureReport) -> str | None:
+def _encode(report: FailureReport) -> str | None:
+    """Return Gym's header value, or None if it does not decode to the same report."""
     try:
         fields = report.model_dump(mode="json")
-        codec, theirs = _codec(), sys.modules[_RECORDS].FailureReport.model_validate(fields)
-        value = codec.encode(theirs)
-        same = FailureReport.model_validate(fields_of(codec.decode(value))) == report
-        return (
-            value
-            if same and isinstance(value, str) and value.isascii() and value.isprintable()
-            else None
-        )
-    except Exception:  # noqa: BLE001 - another version of Gym's may raise anything
+        gym_report = sys.modules[_GYM_RECORDS].FailureReport.model_validate(fields)
+        value = _gym_codec().encode(gym_report)
+        decoded = FailureReport.model_validate(fields_of(_gym_codec().decode(value)))
+    except Exception:  # noqa: BLE001 - another version of Gym may raise anything
         return None
+    is_header_text = isinstance(value, str) and value.isascii() and value.isprintable()
+    return value if is_header_text and decoded == report else None

@@ -1,4 +1,7 @@
-"""Who is told, and who is believed: servers of the same fleet, never a browser, a proxy's client or a third party."""
+"""Decide which hosts are peers: servers of the same fleet.
+
+Peers get reports and are believed. Browsers, clients behind a proxy and third parties are no peers.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from typing import Final
 from failgraph.settings import current
 from failgraph.transport.headers import ACCEPT
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Prefixes of headers that proxies add. Behind a proxy the address is not that of the sender.
 _FORWARDING: Final = (
     b"x-forwarded-",
     b"forwarded",
@@ -20,17 +26,17 @@ _FORWARDING: Final = (
     b"true-client-ip",
     b"cf-connecting-ip",
 )
-"""How headers begin that a proxy adds: whoever connects is not who asks."""
-_SUFFIXES: Final = (".internal", ".local", ".svc")
+_PRIVATE_SUFFIXES: Final = (".internal", ".local", ".svc")
 _ASK: Final = "1"
-_NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)*")
+_HOST_NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)*")
 _NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+def accept_value(host: str) -> str | None:
+    """Return the value of the asking header for a request to `host`, or None to not ask it.
 
-def asking(host: str) -> str | None:
-    """The value of the asking header for a request to `host`; None where it is not to be asked."""
+    The value is the peer token if one is set.
+    """
     settings = current()
     if settings.enabled is False or not is_peer(host):
         return None
@@ -38,32 +44,38 @@ def asking(host: str) -> str | None:
 
 
 def is_peer(host: str) -> bool:
-    """Whether `host`, a name or an address without port, is a server of the same fleet."""
+    """Return True if `host`, a name or an address without a port, is a server of the same fleet."""
     name = host.removesuffix(".").lower()
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]
     if not name:
         return False
-    address, patterns = _address(name), current().peers
+    address, patterns = _parse_address(name), current().peers
     if patterns:
         return any(_matches(name, address, pattern) for pattern in patterns)
     if address is not None:
         return address.is_loopback or address.is_private
-    # A last label that is a number makes an address of it, which other parsers read and this one does not.
-    is_name = (
-        _NAME.fullmatch(name) is not None and _NUMBER.fullmatch(name.rpartition(".")[2]) is None
-    )
-    return is_name and ("." not in name or name.endswith(_SUFFIXES))
+    # Other parsers read a name whose last label is a number as an address; `ipaddress` does not.
+    if _HOST_NAME.fullmatch(name) is None or _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return False
+    return "." not in name or name.endswith(_PRIVATE_SUFFIXES)
 
 
-def is_told(headers: Iterable[tuple[bytes, bytes]], client: str | None) -> bool:
-    """Whether whoever sent a request, from the address `client`, gets a report: who did not ask never does."""
-    settings, asked, forwarded = current(), None, False
+def may_receive_report(headers: Iterable[tuple[bytes, bytes]], client: str | None) -> bool:
+    """Return True if the sender of a request may receive a report. Never, unless it asked.
+
+    Args:
+        headers: The headers of the request.
+        client: The address that the request came from, if it is known.
+    """
+    settings = current()
+    asked: bytes | None = None
+    is_forwarded = False
     for name, value in headers:
-        lowered = name.lower()
-        if lowered == ACCEPT.encode():
+        lower_name = name.lower()
+        if lower_name == ACCEPT.encode():
             asked = value.strip()
-        forwarded = forwarded or lowered.startswith(_FORWARDING)
+        is_forwarded = is_forwarded or lower_name.startswith(_FORWARDING)
     if asked is None or settings.reply == "never":
         return False
     token = settings.peer_token
@@ -71,15 +83,18 @@ def is_told(headers: Iterable[tuple[bytes, bytes]], client: str | None) -> bool:
         return True
     if asked != _ASK.encode():
         return False
-    if token is not None or settings.reply == "always":
-        return settings.reply == "always"
-    address = _address(client or "")
-    return not forwarded and address is not None and (address.is_loopback or address.is_private)
+    if settings.reply == "always":
+        return True
+    if token is not None or is_forwarded:
+        return False
+    address = _parse_address(client or "")
+    return address is not None and (address.is_loopback or address.is_private)
 
 
-def _address(name: str) -> Address | None:
+def _parse_address(text: str) -> Address | None:
+    """Return an address without its zone, as IPv4 if it is mapped, or None if it is none."""
     try:
-        address = ipaddress.ip_address(name.partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -87,6 +102,7 @@ def _address(name: str) -> Address | None:
 
 
 def _matches(name: str, address: Address | None, pattern: str) -> bool:
+    """Match a network against an address, and any other pattern against the whole name."""
     if "/" in pattern:
         return address is not None and address in ipaddress.ip_network(pattern)
     return fnmatch.fnmatchcase(name, pattern)

@@ -142,7 +142,7 @@ def record_failing_reply(served: GymRequest, scope: Scope, status: int) -> None:
     hop = running_hop()
     if hop is None or hop.log.failure_id is not None:
         return
-    error = hop.being_answered() if isinstance(hop, Request) else None
+    error = hop.pending_exception if isinstance(hop, Request) else None
     if error is None and served.inner_reply_failed:
         # Without a report of the inner server its body still tells the caller.
         hop.log.claim(served.inner_failure_id)
