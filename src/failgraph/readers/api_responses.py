@@ -1,4 +1,4 @@
-"""Unwrap API responses of Jaeger and Tempo: the traces, and what the backend says about them.
+"""Unwrap API responses of Jaeger and Tempo: the traces, and what the backend reports about them.
 
 Jaeger v1: `{"data": [trace, …], "errors": [{"code", "msg"}]}`. Jaeger v3: `{"result":
 {"resourceSpans"}}`, one after the other, and `{"error": {"httpCode", "message"}}`. Tempo v1:
@@ -83,7 +83,7 @@ def _unwrapped(document: dict[str, object]) -> ApiResponse:
 
 
 def is_jaeger_trace(document: object) -> bool:
-    """True if this is a trace as Jaeger's v1 API returns it and its UI downloads it."""
+    """Return True for a trace in the format of Jaeger's v1 API and of the downloads of its UI."""
     return (
         isinstance(document, dict)
         and "spans" in document
@@ -92,14 +92,14 @@ def is_jaeger_trace(document: object) -> bool:
 
 
 def is_complete(document: object) -> bool:
-    """True if a document on a line of its own is a whole one, rather than a part of a larger one."""
+    """Return True if a JSON value on one line is a whole document, not a part of a larger one."""
     return any(
         response.errors or any(map(_is_known, response.contents)) for response in unwrap(document)
     )
 
 
 def _is_known(document: object) -> bool:
-    """True if this is OTLP of any signal, a trace in Jaeger's v1 format, a journal line or a row."""
+    """Return True for OTLP of any signal, a Jaeger v1 trace, a journal line or a saved row."""
     keys = document if isinstance(document, dict) else ()
     return (
         is_jaeger_trace(document)
@@ -133,7 +133,7 @@ def _message(value: object) -> str:
 
 
 def truncation_warning(warnings: object) -> str | None:
-    """Return the warning by which Jaeger says that it left out spans of the trace, or None."""
+    """Return Jaeger's warning that it left out spans of the trace, or None."""
     for text in _texts(warnings):
         if text.startswith("trace has more than "):
             return display(text)
@@ -143,7 +143,7 @@ def truncation_warning(warnings: object) -> str | None:
 def original_end(warnings: object) -> int | None:
     """Return a span's original end in ns since the epoch, or None if Jaeger did not replace it.
 
-    Jaeger replaces an end that is not after the start, and warns about that. 0 is no end at all.
+    Jaeger replaces an end that is not after the start, and adds a warning. 0 means no end.
     """
     for text in _texts(warnings):
         match = _ORIGINAL_END.search(text)

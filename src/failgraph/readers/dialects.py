@@ -22,7 +22,7 @@ class DocumentReader:
     """Turn the documents of one source into spans.
 
     Args:
-        summary: Receives what cannot be read, and what a backend says besides traces.
+        summary: Receives what cannot be read, and what a backend reports besides traces.
         trace_ids: The wanted traces, or None for all. Spans of others may be returned too.
     """
 

@@ -1,7 +1,8 @@
-"""Turn traces in Jaeger's v1 JSON into spans: what its UI reads and downloads, and `/api/traces` returns.
+"""Turn traces in Jaeger's v1 JSON into spans.
 
-Times are in µs, each tag names its type, arrays are JSON text, processes stand beside the spans,
-and the parent is one of the references. Only what failgraph needs is taken.
+That is what its UI reads and downloads, and what `/api/traces` returns. Times are in µs, each tag
+names its type, arrays are JSON text, processes stand beside the spans, and the parent is one of the
+references. Only what failgraph needs is taken.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ids of the spans that stand for failures of a journal: made of the lines, so they never change."""
+"""Make ids for the failures of a journal from its lines, so that they never change."""
 
 from __future__ import annotations
 

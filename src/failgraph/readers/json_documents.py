@@ -128,7 +128,7 @@ class _PendingLines:
         self._depth += bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
 
     def may_end_before(self, line: bytes) -> bool:
-        """True if `line` may be a document of its own, so that the pending lines are broken.
+        """Return True if `line` may be a document by itself, so that the pending lines are broken.
 
         Inside an array of documents, each document may be on its own line: then only the beginning
         of another array ends it.
@@ -138,11 +138,11 @@ class _PendingLines:
         return line.startswith(begins)
 
     def is_complete(self) -> bool:
-        """True if all brackets are closed, or the lines are longer than a document may be."""
+        """Return True if all brackets are closed, or the document would be too long."""
         return self._depth <= 0 or self._size > MAX_LINE
 
     def take(self) -> tuple[int, list[object]]:
-        """Return the number of the first line, and the documents; none if the lines are broken."""
+        """Return the number of the first line, and the documents, empty if the lines are broken."""
         first = self._lines[0][0]
         documents = _parsed(b"".join(line for _, line in self._lines), self._parse)
         if documents is None:

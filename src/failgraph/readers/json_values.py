@@ -1,4 +1,7 @@
-"""Access to the parts of a JSON document that checks their types: a wrong one is dropped and reported."""
+"""Access the parts of a JSON document with a check of their types.
+
+A part of a wrong type is dropped and reported.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class SkimmedSpanReader:
     def spans(
         self, resources: Iterable[ResourceSpans], context: DocumentContext
     ) -> Iterator[SpanRecord]:
-        """Yield what `otlp_spans` would yield for these spans. Skimming has checked the resources."""
+        """Yield what `otlp_spans` would yield for these spans. Their resources are valid."""
         for resource, spans in resources:
             process = self._processes.get(resource)
             if process is None:

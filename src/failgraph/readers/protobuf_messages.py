@@ -15,7 +15,7 @@ FIRST_FIELD = 0x0A
 
 
 def looks_like_protobuf(head: bytes) -> bool:
-    """True if a source that begins so may be OTLP protobuf or a protobuf response of Tempo.
+    """Return True if a source that begins so may be OTLP protobuf or a protobuf response of Tempo.
 
     The first byte of the plain form is also a line feed. Text, however, contains none of the
     control characters that field tags are.
@@ -25,7 +25,7 @@ def looks_like_protobuf(head: bytes) -> bool:
 
 
 def is_framed(head: bytes) -> bool:
-    """True if each message follows its length, as the Collector's file exporter writes them.
+    """Return True if each message follows its length, as the Collector's file exporter writes them.
 
     The length has four bytes, big-endian. A plain message begins with the tag itself; its own
     length may well look like the rest of a frame.

@@ -1,4 +1,4 @@
-"""Turn parsed OTLP protobuf messages into records, with only the attributes that failgraph needs."""
+"""Turn parsed OTLP protobuf messages into records, with only the attributes that are needed."""
 
 from __future__ import annotations
 

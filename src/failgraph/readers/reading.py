@@ -1,4 +1,4 @@
-"""Read whole sources in two passes: first find the traces with failures, then collect their spans."""
+"""Read sources in two passes: first find the traces with failures, then collect their spans."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _collect_spans(
 
 
 def _add_span(spans: dict[str, SpanRecord], span: SpanRecord) -> list[Loss]:
-    """Add a span to those of its trace, merged with an earlier copy. Return the conflict, if any."""
+    """Add a span to its trace, or merge it with its earlier copy. Return the conflict, if any."""
     known = spans.get(span.span_id)
     if known is None or known == span:
         spans[span.span_id] = span
@@ -202,7 +202,7 @@ def _losses(sources: Sequence[_Source], first: _FirstPass, second: _SecondPass) 
 
 
 def _part_of(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return a callback for pass `number` of `count` equally long ones, or None without progress."""
+    """Return a callback for pass `number` of `count` passes of equal length, or None."""
     if progress is None:
         return None
     return lambda done, size: progress(number * size + done, count * size)

@@ -78,7 +78,7 @@ def read_attempt(row: Mapping[str, Any], shape: RowShape) -> RowAttempt:
     """Return the attempt that a row of shape `attempt` or `envelope` describes.
 
     Raises:
-        ValueError: If the row is not valid. The message says why.
+        ValueError: If the row is invalid; the message explains why.
     """
     digest = _digest(row)
     prefix = f"row-{digest[:16].hex()}"
@@ -129,7 +129,7 @@ def _digest(row: Mapping[str, Any]) -> bytes:
 
 
 def _check_envelope(row: Mapping[str, Any]) -> None:
-    """Refuse a `RolloutFailure` of another version or with other fields, as Gym asks its readers."""
+    """Reject a `RolloutFailure` of another version or with other fields, as Gym asks readers to."""
     version, failure = row.get("schema_version", 1), row.get("failure")
     if version != 1 or isinstance(version, bool):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Open a source so that it can be read twice: a file, a directory, standard input or a pipe; plain or gzip."""
+"""Open a source so that it can be read twice: a file, a directory, standard input or a pipe."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SourceFile(NamedTuple):
 
     Attributes:
         name: How messages name it.
-        file: Seekable; closed by whoever opened it.
+        file: Seekable. The code that opened it closes it.
     """
 
     name: str

@@ -22,7 +22,7 @@ class SourceSummary:
         losses: Bad lines, and losses inside saved rows and journals, in the order of the source.
             At most 20 bad lines and 20 losses of each other kind, then a count of the rest.
         spans: Number of spans, including skipped ones.
-        rows: Number of saved rows, whether or not they describe an attempt.
+        rows: Number of saved rows, including those that describe no attempt.
         documents: Number of JSON documents.
         bad_lines: Number of lines, messages, spans and fields that cannot be read.
         signals: OTLP signals found, by name: traces, logs, metrics, profiles.

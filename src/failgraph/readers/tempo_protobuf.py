@@ -22,10 +22,10 @@ _PARTIAL = 1
 class TempoResponse:
     """Take the fields of the outermost message, and find the `ResourceSpans` in them.
 
-    What a response says about its trace comes after the trace.
+    What a response reports about its trace comes after the trace.
 
     Args:
-        summary: Receives what the responses say.
+        summary: Receives what the responses report.
     """
 
     def __init__(self, summary: SourceSummary) -> None:

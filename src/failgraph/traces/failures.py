@@ -44,7 +44,7 @@ class FailureRecord:
 
     @property
     def span_id(self) -> str | None:
-        """The span that holds it. From a journal, the one it was observed on, or None without one."""
+        """The span that holds it; for a journal, the one it was observed on, or None."""
         return self.span.parent_span_id if self.span.is_from_journal else self.span.span_id
 
 

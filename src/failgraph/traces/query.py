@@ -31,7 +31,7 @@ class Query:
     limit: int | None = None
 
     def matches(self, trace: Trace) -> bool:
-        """True if the trace has the right start and rollout, and one of its failures matches."""
+        """Return True if start and rollout of the trace match, and one of its failures does."""
         if not self.includes_start(trace.start_unix_nano):
             return False
         if self.rollout_id is not None and self.rollout_id not in trace.rollout_ids:
@@ -39,11 +39,11 @@ class Query:
         return any(self.matches_failure(trace, failure) for failure in trace.failures.values())
 
     def includes_start(self, start_unix_nano: int) -> bool:
-        """True if a trace with this start, 0 if unknown, is not too old."""
+        """Return True if a trace with this start, 0 if unknown, is not too old."""
         return self.since_unix_nano is None or not 0 < start_unix_nano < self.since_unix_nano
 
     def matches_failure(self, trace: Trace, failure: FailureRecord) -> bool:
-        """True if a failure of the trace has the right kind, boundary and service."""
+        """Return True if a failure of the trace has the right kind, boundary and service."""
         return (
             (not self.kinds or failure.event.failure_kind in self.kinds)
             and (not self.boundaries or failure.event.boundary.value in self.boundaries)

@@ -107,7 +107,7 @@ class SpanRecord:
         return replace(self, events=events)
 
     def is_same_process(self, other: SpanRecord) -> bool:
-        """True if both spans are from one process.
+        """Return True if both spans are from one process.
 
         A journal does not know the whole resource: for its spans the service decides.
         """
@@ -138,7 +138,7 @@ class SpanRecord:
         )
 
     def conflicts(self, other: SpanRecord) -> bool:
-        """True if two spans with one id cannot be the same span: name, parent or process differ."""
+        """Return True if two spans with one id differ in name, parent or process."""
         if self.is_from_journal or other.is_from_journal:
             return False
         own = (self.name, self.parent_span_id, self.process)

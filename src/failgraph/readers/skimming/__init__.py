@@ -1,1 +1,1 @@
-"""Fast paths of the readers: only ids and times are read of spans that nothing more is needed of."""
+"""Fast paths of the readers: spans that are not needed are skipped, except for ids and times."""

@@ -47,7 +47,7 @@ def span_rows(message: bytes, count: int) -> Iterable[bytes]:
 
 
 def are_usual(rows: bytes, count: int) -> bool:
-    """True if these are the rows of `count` spans with valid ids, a kind and times."""
+    """Return True if these are the rows of `count` spans with valid ids, a kind and times."""
     return (
         len(rows) == count * _ROW.size
         and all(

@@ -35,12 +35,12 @@ class SkimmedLines(NamedTuple):
 
 
 def has_warnings(text: bytes) -> bool:
-    """True if the text may contain a warning of Jaeger."""
+    """Return True if the text may contain a warning of Jaeger."""
     return b"@" in text and _WARNINGS in text
 
 
 def has_escapes(text: bytes) -> bool:
-    """True if the text may contain an escaped ASCII character, which would hide a prefix."""
+    """Return True if the text may contain an escaped ASCII character, which would hide a prefix."""
     return b"\\" in text and _ESCAPED_ASCII.search(text) is not None
 
 

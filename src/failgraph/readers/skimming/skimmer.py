@@ -50,7 +50,7 @@ class ReadPlan(NamedTuple):
 
     Attributes:
         parse: Parses a JSON document, perhaps only in part.
-        select: For OTLP protobuf spans, tells of each whether to read it in full.
+        select: For each of several OTLP protobuf spans, True to read it in full.
         on_skipped: Called with the spans that are not, or None to ignore them.
         trace_ids: The wanted traces, or None for all.
         skim_lines: Skims several lines of JSON at once, or None to parse each one. Raises
