@@ -1,4 +1,4 @@
-"""`python -m failgraph`."""
+"""Run the command line as `python -m failgraph`."""
 
 import sys
 

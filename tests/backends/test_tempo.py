@@ -60,11 +60,11 @@ def test_one_trace(options, run, tmp_path):
 def test_a_trace_that_is_not_there(options, run):
     """v1 says 404, v2 answers 200 with nothing: one line, and exit code 3."""
     with tempo_stand_in(failing("f" * 32), **options) as tempo:
-        said = f"failgraph: tempo does not have trace {TRACE}, or not yet; `failgraph list tempo` names some\n"
+        said = f'failgraph: tempo does not have trace {TRACE} (yet). Run "failgraph list tempo" to see failed traces.\n'
         assert run(tempo.url, "show", "tempo", TRACE) == (3, [], said)
         for short in ("1234", "f" * 20):
             code, _, err = run(tempo.url, "show", "tempo", short)
-            assert (code, "whole trace id" in err) == (3, True)
+            assert (code, "needs the whole trace id" in err) == (3, True)
 
 
 @pytest.mark.parametrize("options", [{}, {"protobuf": False}])
@@ -156,7 +156,7 @@ def test_a_rollout_that_is_not_there(run):
             ([], "looked at the last hour; --since sets from when on; "),
             (["--since", "1d"], ""),
         ):
-            said = f"failgraph: tempo holds no span of rollout none; {where}{lag}\n"
+            said = f"failgraph: tempo has no span of rollout none; {where}{lag}\n"
             assert run(tempo.url, "list", "tempo", "--rollout", "none", *more) == (3, [], said)
 
 

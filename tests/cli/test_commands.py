@@ -17,6 +17,7 @@ from builders import event
 from failgraph.cli import main
 from otlp_file import T0, TRACE, process, reported, seen, span, write
 
+COMMANDS = ("demo", "list", "show", "top", "import", "doctor", "run")
 OTHER_TRACE = "abcdef" + "0" * 26
 CLEAN_TRACE = "c" * 32
 
@@ -239,6 +240,17 @@ def test_help_names_the_commands_and_exit_codes(run: Callable[..., Done]) -> Non
         assert word in done.out
 
 
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_80_columns(
+    command: str, run: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Help is readable on a terminal of the usual width."""
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(*filter(None, [command]), "--help")
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
 def test_wrong_settings_are_all_told(
     run: Callable[..., Done], whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,7 +412,7 @@ def test_the_filters_choose_traces(
 def test_what_the_limit_left_out_is_said(run: Callable[..., Done], rollouts: Path) -> None:
     """With a limit that leaves traces out stderr says how many there are; one that does not says nothing."""
     assert run("list", rollouts, "--limit", 2).err == (
-        "failgraph: the newest 2 of 3 traces; a larger --limit shows more\n"
+        "failgraph: showing the newest 2 of 3 traces. Use a larger --limit to see more.\n"
     )
     assert run("list", rollouts, "--limit", 3).err == ""
 
@@ -410,12 +422,48 @@ def test_filters_that_leave_nothing_say_what_there_is(
 ) -> None:
     """Nothing of that kind is no error; a rollout without failures is not one that the source does not know."""
     assert run("list", rollouts, "--kind", "other").err == (
-        "failgraph: no such failures; 3 traces of 4 have others\n"
+        "failgraph: no failure matches --kind other; 3 of 4 traces have failures\n"
     )
     assert run("list", rollouts, "--rollout", "clean").code == 0
     unknown = run("list", rollouts, "--rollout", "r9\x1b[31m")
     assert (unknown.code, unknown.out) == (3, "")
-    assert unknown.err.endswith(" holds no span of rollout r9\\x1b[31m\n")
+    assert unknown.err.endswith(" has no span of rollout r9\\x1b[31m\n")
+
+
+def test_filters_without_a_match_are_repeated_as_options(
+    run: Callable[..., Done], rollouts: Path
+) -> None:
+    """The message names every filter, so that the user sees which one is too narrow."""
+    options = ["--since", "2026-11-30T08:00:00Z", "--kind", "b c", "--kind", "a"]
+    done = run("show", rollouts, *options, "--boundary", "agent", "--limit", "1")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == (
+        "failgraph: no failure matches --since 2026-11-30T08:00:00Z --kind a --kind 'b c'"
+        " --boundary agent; 3 of 4 traces have failures\n"
+    )
+
+
+def test_a_trace_without_failures_is_named_with_its_rollout(
+    run: Callable[..., Done], rollouts: Path, clean: Path
+) -> None:
+    """The trace exists, so this is not an error."""
+    assert run("show", rollouts, CLEAN_TRACE) == (
+        0,
+        "",
+        f"failgraph: trace {CLEAN_TRACE} (rollout clean): no failures\n",
+    )
+    assert run("show", clean, TRACE).err == f"failgraph: trace {TRACE}: no failures\n"
+
+
+def test_an_unknown_trace_id_says_where_to_find_one(run: Callable[..., Done], whole: Path) -> None:
+    """The message names the command that lists the failed traces, and how many there are."""
+    hint = f'Run "failgraph list {whole}" to see 2 failed traces.'
+    assert run("show", whole, "deadbeef").err == (
+        f"failgraph: no trace id in {whole} starts with deadbeef. {hint}\n"
+    )
+    assert run("show", whole, OTHER_TRACE[:5]).err == (
+        f"failgraph: abcde is too short for a trace id: give 6 digits or more. {hint}\n"
+    )
 
 
 def test_a_time_is_taken_to_the_microsecond(run: Callable[..., Done], tmp_path: Path) -> None:
@@ -454,4 +502,4 @@ def test_digits_of_several_traces_ask_for_more(run: Callable[..., Done], tmp_pat
     )
     done = run("show", both, "abababab")
     assert done.code == 3
-    assert "2 traces of" in done.err
+    assert "2 trace ids in" in done.err

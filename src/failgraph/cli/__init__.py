@@ -1,7 +1,4 @@
-"""The command `failgraph`. Results on stdout, everything else on stderr.
-
-Nothing but the parser is loaded before it is known what to do.
-"""
+"""The `failgraph` command. Results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -16,15 +13,18 @@ from failgraph.cli.messages import discard_stdout, print_message, print_redacted
 from failgraph.cli.parser import build_parser
 from failgraph.errors import ConfigError, SourceError
 
-_MAX_DIGITS = 20_000
-"""Digits of an exit code that is still printed; the codec reads no longer one."""
-_INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
+_MAX_DIGITS = 20_000  # the codec reads integers of up to this length; Python prints only 4,300
+_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code."""
+    """Run a command and return its exit code.
+
+    Args:
+        argv: The arguments after the program's name; None means those of this process.
+    """
     for stream in (sys.stdout, sys.stderr):
-        # A stream that a test or a host program put there may not be reconfigurable.
+        # A replaced stream may be closed, or not a TextIOWrapper.
         with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if hasattr(sys, "set_int_max_str_digits"):
@@ -33,21 +33,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(sys.argv[1:] if argv is None else argv)
     except ConfigError as error:
         for problem in error.problems:
-            # Not redacted: the settings of the redaction may be what is wrong.
+            # Not redacted: the settings for redaction may be the problem.
             print_message(problem)
         return WRONG_USE
     except SourceError as error:
         print_redacted(str(error))
         return NO_SOURCE
     except MemoryError:
-        print_message("this is more than fits into memory; ask for less of it")
+        print_message(
+            "out of memory. Split the file, or read less of a backend with --since and --limit."
+        )
         return NO_SOURCE
     except BrokenPipeError:
-        discard_stdout()  # whoever reads the pipe has seen enough
+        discard_stdout()  # the reader of the pipe, such as `head`, has ended
         return DONE
     except OSError as error:
         discard_stdout()
-        print_message(f"the output cannot be written: {error.strerror}")
+        print_message(f"cannot write the output: {error.strerror}")
         return NO_SOURCE
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -57,25 +59,25 @@ def _run(argv: Sequence[str]) -> int:
     arguments = build_parser().parse_args(argv)
     if arguments.checks_settings:
         _check_settings()
-    exit_code = _function(arguments.function)(arguments)
+    exit_code = _load(arguments.function)(arguments)
     sys.stdout.flush()
     return exit_code
 
 
 def _check_settings() -> None:
-    """Raise ConfigError where the settings cannot be used."""
+    """Raise ConfigError if a setting is invalid, or the function for redaction cannot be loaded."""
     from failgraph.settings import checked
 
     if checked(os.environ).redact_with is not None:
-        from failgraph.redaction import redact_with_problem  # which brings the records along
+        from failgraph.redaction import redact_with_problem  # loads pydantic
 
         problem = redact_with_problem()
         if problem is not None:
             raise ConfigError([problem])
 
 
-def _function(name: str) -> Callable[..., int]:
-    """Load the function of a command, given as `module:function` of this package."""
+def _load(name: str) -> Callable[..., int]:
+    """Return the function that `module:function` names; the module is in this package."""
     module, _, function = name.partition(":")
     loaded: Callable[..., int] = getattr(import_module(f"{__name__}.{module}"), function)
     return loaded

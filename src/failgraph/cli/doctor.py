@@ -24,14 +24,19 @@ from failgraph.view.lines import Line, Segment
 if TYPE_CHECKING:
     from failgraph.doctor import CheckResult, TraceSource
 
-_ROLES = {"ok": "quiet", "note": "lost", "problem": "own"}  # of view.lines.Segment
+_ROLES = {"ok": "quiet", "note": "lost", "problem": "own"}  # roles of view.lines.Segment
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Look at everything, and say it as it is found. Raises SourceError where the backend's name is none."""
+    """Run all checks, print each as soon as it is done, and return the exit code.
+
+    Raises:
+        SourceError: SOURCE is not a file, a backend or a URL.
+    """
     from failgraph.doctor import run_checks  # loads OpenTelemetry's SDK
 
-    # What failgraph would log is among the checks; what OpenTelemetry logs may hold the values of its variables.
+    # Keeps Python from printing log lines: failgraph's are among the checks, and OpenTelemetry's
+    # may contain values of its variables.
     logging.getLogger().addHandler(logging.NullHandler())
     source = None if arguments.source is None else _trace_source(arguments.source)
     results: list[CheckResult] = []
@@ -61,7 +66,7 @@ def _summary(problems: int) -> Line:
 
 
 def _trace_source(given: str) -> TraceSource:
-    """A backend, or a file that a Collector writes."""
+    """Return what reads a trace from a backend, or from a file that a Collector writes."""
     from failgraph.doctor import TraceSource
 
     address = address_of(given, current(), os.path.exists)
@@ -75,7 +80,7 @@ def _trace_source(given: str) -> TraceSource:
 
 
 def _read_so_far(path: str) -> Reading:
-    """What a file holds; that it has no trace, or only a beginning of one, is no error while somebody may write it."""
+    """Read a file that a Collector may still be writing: without a whole trace it is empty."""
     try:
         return read(path)
     except SourceError:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 DONE: Final = 0
-"""Done; that a source holds no failures is no error."""
+"""Success, also if no failure was found."""
 
 FINDING: Final = 1
-"""A finding: with `--strict`, something was lost."""
+"""A finding: something was lost and `--strict` is given, or `doctor` found a problem."""
 
 WRONG_USE: Final = 2
-"""Wrong use, or settings that cannot be used."""
+"""Wrong arguments or settings."""
 
 NO_SOURCE: Final = 3
-"""The source cannot be read, holds no trace, or not that trace; or the output cannot be written."""
+"""The source cannot be read or does not have that trace, or the output cannot be written."""

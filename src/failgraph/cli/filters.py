@@ -1,29 +1,41 @@
-"""The options by which `list`, `show` and `top` choose among traces."""
+"""The options by which `list`, `show` and `top` select traces."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 
 from failgraph.failure.boundary import FailureBoundary
 
+if TYPE_CHECKING:
+    from failgraph.traces.query import Query
+
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_EARLIEST = 1_000_000_000
-"""A second after the epoch, in ns: some backends take 0 for no time, and none knows an earlier one."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EARLIEST = 1_000_000_000  # ns; some backends take 0 for "no time"
+_MAX_LIMIT = 9_999_999
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Give a command the options by which traces are chosen."""
-    group = parser.add_argument_group("which traces")
+    """Add the filter options to the parser of a command."""
+    group = parser.add_argument_group("filters")
     group.add_argument(
         "--since",
         metavar="TIME",
         type=_since,
-        help="since 90s, 15m, 1h, 2d ago, or an ISO 8601 time",
+        help="only traces since 90s, 15m, 1h or 2d ago, or since an ISO 8601 time",
     )
     group.add_argument(
-        "--kind", metavar="KIND", action="append", default=[], help="with a failure of this kind"
+        "--kind",
+        metavar="KIND",
+        action="append",
+        default=[],
+        help="only traces with a failure of this kind (repeatable)",
     )
     group.add_argument(
         "--boundary",
@@ -31,42 +43,66 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=[boundary.value for boundary in FailureBoundary],
-        help="with a failure observed at this boundary: %(choices)s",
+        help="only traces with a failure observed at this boundary (repeatable): %(choices)s",
     )
     group.add_argument(
         "--service",
         metavar="NAME",
         action="append",
         default=[],
-        help="begun or failed at this service",
+        help="only traces that started or failed in this service (repeatable)",
     )
-    group.add_argument("--rollout", metavar="ID", help="of this rollout (nemo.gym.rollout.id)")
+    group.add_argument(
+        "--rollout", metavar="ID", help="only traces of this rollout (nemo.gym.rollout.id)"
+    )
     group.add_argument(
         "--journal",
         metavar="DIR",
-        help="take in what this journal holds; default: FAILGRAPH_JOURNAL",
+        help="also read this journal (default: FAILGRAPH_JOURNAL)",
     )
-    group.add_argument("--limit", metavar="N", type=_limit, help="the newest N at most")
+    group.add_argument("--limit", metavar="N", type=_limit, help="at most the newest N traces")
+
+
+def filters_text(query: Query) -> str:
+    """Return the filters of a query as options, or an empty text if it has none."""
+    return " ".join(f"{option} {shlex.quote(value)}" for option, value in _options(query))
+
+
+def _options(query: Query) -> Iterator[tuple[str, str]]:
+    if query.since_unix_nano is not None:
+        since = _EPOCH + timedelta(microseconds=query.since_unix_nano // 1000)
+        yield "--since", f"{since:%Y-%m-%dT%H:%M:%SZ}"
+    yield from (("--kind", kind) for kind in sorted(query.kinds))
+    yield from (("--boundary", boundary) for boundary in sorted(query.boundaries))
+    yield from (("--service", service) for service in sorted(query.services))
+    if query.rollout_id is not None:
+        yield "--rollout", query.rollout_id
 
 
 def _since(text: str) -> int:
-    """Nanoseconds since the epoch, of a length of time before now or of a time; one without a zone is local."""
-    ago = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
-    if ago is not None:
-        return max(_EARLIEST, time.time_ns() - int(ago[1]) * _SECONDS[ago[2]] * 1_000_000_000)
-    from datetime import datetime, timedelta, timezone
+    """Parse a duration before now, or an ISO 8601 time, which is local without a time zone.
 
-    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    Returns:
+        Nanoseconds since the epoch.
+    """
+    duration = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
+    if duration is not None:
+        seconds = int(duration[1]) * _SECONDS[duration[2]]
+        return max(_EARLIEST, time.time_ns() - seconds * 1_000_000_000)
     try:
-        when = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text.strip()))
-        return max(_EARLIEST, (when.astimezone() - epoch) // timedelta(microseconds=1) * 1000)
+        # Python 3.10 does not read Z.
+        moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text.strip())).astimezone()
+        return max(_EARLIEST, (moment - _EPOCH) // timedelta(microseconds=1) * 1000)
     except (ValueError, OverflowError, OSError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time; give a length such as 90s, 15m, 1h, 2d, or a time such as 2026-11-30T08:00:00Z"
+            f"{text!r} is not a time. Give a duration such as 90s, 15m, 1h or 2d,"
+            " or a time such as 2026-11-30T08:00:00Z."
         ) from None
 
 
 def _limit(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 8 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of traces; give 1 or more")
+    """Parse the number of traces to show."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_LIMIT))
+    if not is_number or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be an integer from 1 to {_MAX_LIMIT}, not {text!r}")
     return int(text)

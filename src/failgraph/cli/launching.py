@@ -1,4 +1,4 @@
-"""The commands that start programs: `demo`, `run`."""
+"""The commands that start programs: `demo` and `run`."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from failgraph.settings.names import ENABLED
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Become the program, with the variable set; comes back only where that cannot be done."""
+    """Replace this process by the given program, with failgraph enabled.
+
+    Returns:
+        The exit code, if the program cannot be started.
+    """
     argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not argv:
-        print_message("run what? failgraph run -- COMMAND [ARGUMENT ...]")
+        print_message("no program given. Usage: failgraph run -- COMMAND [ARGUMENT ...]")
         return WRONG_USE
     try:
-        os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - it is what was asked for
+        os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - what was asked for
     except (OSError, ValueError) as error:
         print_redacted(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}")
     return WRONG_USE
 
 
 def demo(arguments: argparse.Namespace) -> int:
-    """Run the demo."""
-    from failgraph.cli.output import draw_trees  # `run` does without
+    """Run the demo and return the exit code."""
+    from failgraph.cli.output import draw_trees  # slow to load, and not needed for `run`
 
     try:
         from failgraph.demo.command import check_requirements, run
 
         check_requirements()
     except ImportError as error:
-        print_message(
-            f"the demo needs {error.name} and the rest of failgraph[demo]: pip install 'failgraph[demo]'"
-        )
+        print_message(f"the demo needs {error.name}. Run: pip install 'failgraph[demo]'")
         return WRONG_USE
     return DONE if run(arguments.out, draw_trees) else FINDING

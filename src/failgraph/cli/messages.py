@@ -1,4 +1,4 @@
-"""Messages of a command, on stderr: everything that is not a result."""
+"""Messages of a command: everything that is not a result goes to standard error."""
 
 from __future__ import annotations
 
@@ -7,29 +7,26 @@ import sys
 
 from failgraph.text import sanitize
 
-_MAX_LENGTH = 2000  # characters of one message
+_MAX_LENGTH = 2000  # characters of a message
 
 
 def print_message(text: str) -> None:
-    """Print one line of failgraph's own words."""
+    """Print a message in one line. It must not contain secrets."""
     print(f"failgraph: {sanitize(text, _MAX_LENGTH)}", file=sys.stderr)
 
 
 def print_redacted(text: str) -> None:
-    """Print one line that may hold the user's text, without secrets.
-
-    The settings that say what is secret must be usable: check them first.
-    """
+    """Print a message in one line, without secrets."""
     print_message(redacted(text))
 
 
 def redacted(text: str) -> str:
-    """Return a text as one line without secrets."""
+    """Return a text in one line, without secrets. The settings for redaction must be valid."""
     from failgraph.redaction.display import display  # loads pydantic, too slow for --help
 
     return display(text, _MAX_LENGTH)
 
 
 def discard_stdout() -> None:
-    """Send the rest of stdout nowhere, so that Python does not fail once more when it closes it."""
+    """Redirect standard output to /dev/null, so that Python can close it without another error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

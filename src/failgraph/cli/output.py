@@ -1,4 +1,4 @@
-"""How the commands print their results: on stdout, with rich on a terminal; and progress, on stderr."""
+"""Output of the commands: results on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class TraceFormat(NamedTuple):
 
 
 class _Terminal(NamedTuple):
-    """What draws on a terminal.
+    """A terminal that rich draws on. Not typed further, since rich may be missing.
 
     Attributes:
         view: The module `failgraph.view.terminal`.
-        console: The `rich.console.Console` that it draws on.
+        console: A `rich.console.Console`.
     """
 
     view: Any
@@ -40,13 +40,13 @@ class _Terminal(NamedTuple):
 
 
 def print_json(rows: Iterable[Mapping[str, object]]) -> None:
-    """Print one JSON object a line."""
+    """Print one JSON object per line."""
     for row in rows:
         print(json.dumps(row))
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines: with rich on a terminal, as plain text elsewhere, the same content."""
+    """Print lines, with colours on a terminal if rich is installed."""
     terminal = _terminal(sys.stdout)
     for line in lines:
         if terminal is None:
@@ -56,12 +56,12 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def draw_lines(traces: Sequence[Trace]) -> None:
-    """Print one line for each trace."""
+    """Print one line for each trace, as `list` does."""
     print_lines(map(list_line, traces))
 
 
 def draw_trees(traces: Sequence[Trace]) -> None:
-    """Print the failure tree of each trace."""
+    """Print the failure tree of each trace, as `show` does."""
     terminal = _terminal(sys.stdout)
     for trace in traces:
         tree = failure_tree(trace)
@@ -78,7 +78,7 @@ SHOW = TraceFormat(show_row, draw_trees)
 
 @contextmanager
 def reading_progress() -> Iterator[ProgressCallback | None]:
-    """Show the bytes read of a file in a bar on stderr; gives what to call, or None if nobody looks."""
+    """Show a bar of the bytes read. Yield the callback for it, or None if stderr is no terminal."""
     terminal = _terminal(sys.stderr)
     if terminal is None:
         yield None
@@ -89,7 +89,7 @@ def reading_progress() -> Iterator[ProgressCallback | None]:
 
 @contextmanager
 def fetching_progress() -> Iterator[ProgressCallback | None]:
-    """Show the traces fetched from a backend in the same way."""
+    """Show a bar of the traces fetched. Yield the callback for it, or None as above."""
     terminal = _terminal(sys.stderr)
     if terminal is None:
         yield None
@@ -99,7 +99,7 @@ def fetching_progress() -> Iterator[ProgressCallback | None]:
 
 
 def _terminal(stream: TextIO) -> _Terminal | None:
-    """Return what draws on `stream`, or None if it is no terminal or rich is not installed."""
+    """Return a terminal for rich, or None if the stream is none or rich is not installed."""
     if not stream.isatty():
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the command takes."""
+"""The command line: commands, arguments and their help texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ class _Command(NamedTuple):
     """A command.
 
     Attributes:
-        name: As the user types it.
-        summary: One line for `failgraph --help`.
-        function: What runs it, as `module:function` of this package: only the chosen one is loaded.
+        name: The name on the command line.
+        summary: One line of `failgraph --help`.
+        function: The function that runs it, as `module:function` of this package. It is loaded by
+            name, so that a command loads only what it needs.
         add_arguments: Adds its arguments to its parser.
-        checks_settings: True if settings that cannot be used end it before it starts.
+        checks_settings: True if invalid settings stop the command before it starts.
     """
 
     name: str
@@ -29,15 +30,13 @@ class _Command(NamedTuple):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Shows what it complains of as every other message is shown."""
-
     def error(self, message: str) -> NoReturn:
-        """Say it, and end with 2."""
+        """Print a usage error without secrets, and exit with 2."""
         super().error(redacted(message))
 
 
 class _Version(argparse.Action):
-    """Prints the version; looked up only when somebody asks, since a copied package has no metadata."""
+    """Prints the version. A copied package has no metadata, so it is looked up only when asked."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from importlib.metadata import version  # slow to load
@@ -48,15 +47,23 @@ class _Version(argparse.Action):
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands.
 
-    What it parses has `function` and `checks_settings` of the chosen command, besides its arguments.
+    Parsed arguments also have `function` and `checks_settings` of the chosen command.
     """
     parser = _Parser(prog="failgraph")
-    parser.description = "NeMo Gym's failure records in OpenTelemetry traces, and back out of them."
-    parser.epilog = "exit codes: 0 done, 1 a finding, 2 wrong use, 3 the source cannot be read or lacks that trace"
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.description = (
+        "Show which failure of a NeMo Gym rollout caused which, from OpenTelemetry traces."
+    )
+    parser.epilog = (
+        "exit codes: 0 success, 1 a finding (--strict, doctor), 2 wrong arguments or settings,"
+        " 3 the source cannot be read or does not have that trace"
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
     for command in _COMMANDS:
-        subparser = subparsers.add_parser(command.name, help=command.summary)
+        description = f"{command.summary[0].upper()}{command.summary[1:]}."
+        subparser = subparsers.add_parser(
+            command.name, help=command.summary, description=description
+        )
         subparser.set_defaults(function=command.function, checks_settings=command.checks_settings)
         command.add_arguments(subparser)
     return parser
@@ -66,7 +73,7 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="where the traces go, as OTLP JSON lines; by default a temporary file",
+        help="new file for the traces, as OTLP JSON lines (default: a temporary file)",
     )
 
 
@@ -74,10 +81,10 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="a file, a journal's directory, - for standard input, jaeger, tempo, or an address of theirs",
+        help="file, journal directory, - for standard input, jaeger, tempo, or URL of either",
     )
-    parser.add_argument("--json", action="store_true", help="JSON lines, one object a trace or row")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 where anything was lost")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if anything was lost")
     add_filters(parser)
 
 
@@ -87,7 +94,8 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
         "trace_id",
         metavar="TRACE_ID",
         nargs="?",
-        help="32 hex digits, or the first ones; without it, all of `list`",
+        help="trace to show: 32 hex digits, for a file the first 6 or more (default: all traces"
+        " with failures)",
     )
 
 
@@ -96,59 +104,67 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="+",
-        help="rollouts.jsonl, rollouts_failures.jsonl, a journal; also in gzip",
+        help="rollouts.jsonl, rollouts_failures.jsonl or a journal; may be gzip",
     )
     parser.add_argument(
         "--to",
         metavar="TARGET",
         required=True,
-        help="an OTLP endpoint (http://…), or a file of OTLP JSON lines",
+        help="OTLP endpoint such as http://localhost:4317, or file of OTLP JSON lines",
     )
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="SOURCE", nargs="?", help="where what is sent arrives: jaeger, tempo, …"
+        "source",
+        metavar="SOURCE",
+        nargs="?",
+        help="where exported traces arrive: jaeger, tempo, a URL, or a Collector's file",
     )
-    parser.add_argument("--json", action="store_true", help="JSON lines, one object a check")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per check")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [-h] -- COMMAND [ARGUMENT ...]"
     parser.add_argument(
-        "argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments"
+        "argv", metavar="COMMAND", nargs=argparse.REMAINDER, help="program and its arguments"
     )
 
 
 _COMMANDS = (
     _Command(
         "demo",
-        "run rollouts that really fail, and show their failure graphs",
+        "run rollouts with real faults and show their failure trees",
         "launching:demo",
         _add_demo,
     ),
-    _Command("list", "one line for each trace with failures", "reading:list_traces", _add_reading),
+    _Command(
+        "list", "print one line for each trace with failures", "reading:list_traces", _add_reading
+    ),
     _Command(
         "show",
-        "the failure tree of one trace, or of every one with failures",
+        "print the failure tree of one trace, or of all traces with failures",
         "reading:show",
         _add_show,
     ),
     _Command(
-        "top", "which failures there are most of, and what they cost", "reading:top", _add_reading
+        "top",
+        "count failures by boundary, kind and service, with the time they cost",
+        "reading:top",
+        _add_reading,
     ),
     _Command(
         "import",
-        "what NeMo Gym saved, or a journal has, as traces beside the live ones",
+        "turn saved rollouts or a journal into traces",
         "importing:import_files",
         _add_import,
     ),
     _Command(
         "doctor",
-        "what is set and attached; sends a failure and reads it back",
+        "check settings and connections; send a test failure and read it back",
         "doctor:doctor",
         _add_doctor,
-        checks_settings=False,  # which settings are wrong is what it shows
+        checks_settings=False,  # it reports invalid settings itself
     ),
     _Command("run", "run a program with failgraph enabled", "launching:run", _add_run),
 )

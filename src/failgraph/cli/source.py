@@ -1,4 +1,4 @@
-"""What a command is given as SOURCE, read: a file, standard input, or what a backend has."""
+"""Reading of SOURCE: a file, standard input or a backend."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from failgraph.readers import Reading, read
 from failgraph.readers.source import open_journal
 from failgraph.settings import current
 from failgraph.traces.query import Query
+from failgraph.view.lines import count_of
 
 _TRACE_ID = re.compile("[0-9a-fA-F]{1,32}")
-_WHOLE = (16, 32)
-"""Digits of a trace id that a backend can be asked for; Jaeger leaves out the upper half where that is zero."""
-_SHORTEST = 6
-"""Digits by which a trace of a file may be named, where only one begins with them."""
+_BACKEND_DIGITS = (16, 32)  # Jaeger omits the first 16 digits of an id if they are 0
+_MIN_DIGITS = 6  # of an abbreviated trace id
 
 
 class ReadSource(NamedTuple):
     """A source that has been read.
 
     Attributes:
-        name: As messages call it, and as it can be given again.
-        reading: What it holds.
-        notes: Sentences on what of a backend was not looked at.
-        trace_id: The one trace that was asked for, 32 hex digits, or None.
+        name: The source for messages, and for commands that messages suggest.
+        reading: Its traces.
+        notes: Sentences that say what of a backend was not looked at.
+        trace_id: The requested trace, 32 hex digits, or None if all were requested.
     """
 
     name: str
@@ -39,105 +38,106 @@ class ReadSource(NamedTuple):
 
 
 def read_source(
-    given: str,
+    source: str,
     query: Query,
     trace_id: str | None = None,
     *,
     journal: str | None = None,
-    every: bool = False,
+    all_durations: bool = False,
 ) -> ReadSource:
-    """Read what was given: all of it, or of a backend what `query` may ask for, or the one trace.
+    """Read a file as a whole; of a backend one trace, or those that may match a query.
 
-    What `journal` holds is taken in, by default what the setting names, where that is there already.
+    Args:
+        source: SOURCE of the command line.
+        query: Limits what is read of a backend. It does not filter a file.
+        trace_id: The only trace to show; for a file its first digits are enough.
+        journal: A journal to read besides. None means that of the settings, if it exists.
+        all_durations: True to read the durations of a backend's traces without failures too,
+            unless there are too many.
 
-    With `every` the durations of all of a backend's traces are asked for too, where they are not too many.
-
-    Raises SourceError where it cannot be read, or does not hold that trace.
+    Raises:
+        SourceError: The source cannot be read, or does not have the trace.
     """
-    address = address_of(given, current(), os.path.exists)
-    name = source_name(given, address)
-    wanted = None if trace_id is None else _checked_trace_id(name, trace_id)
+    address = address_of(source, current(), os.path.exists)
+    name = source_name(source, address)
+    digits = None if trace_id is None else _parse_trace_id(name, trace_id)
     if journal is None:
         journal = _default_journal()
     if address is None:
-        return _read_file(given, wanted, journal)
-    if wanted is not None:
-        address = address._replace(trace_id=_whole_trace_id(name, wanted))
-    return _read_backend(name, address, query, journal, every=every)
+        return _read_file(source, digits, journal)
+    if digits is not None:
+        address = address._replace(trace_id=_backend_trace_id(name, digits))
+    return _read_backend(name, address, query, journal, all_durations=all_durations)
 
 
-def source_name(given: str, address: Address | None) -> str:
-    """What messages call a source: an address without what it holds besides."""
-    if address is None or given == address.kind:
-        return given
+def source_name(source: str, address: Address | None) -> str:
+    """Return the name of a source for messages. Of a URL, it omits credentials and the query."""
+    if address is None or source == address.kind:
+        return source
     return display_url(address.base)
 
 
-def _checked_trace_id(name: str, given: str) -> str:
-    """Return the hex digits that were given, in small letters."""
-    digits = given.strip()
+def _parse_trace_id(name: str, text: str) -> str:
+    """Return 1 to 32 hex digits in lower case, or raise SourceError."""
+    digits = text.strip()
     if not _TRACE_ID.fullmatch(digits):
-        what = digits or "an empty text"
-        raise SourceError(
-            f"{what} is no trace id of 32 hex digits; `failgraph list {name}` names some"
-        )
+        raise SourceError(f"{text!r} is not a trace id of 32 hex digits. {_hint(name)}")
     return digits.lower()
 
 
-def _whole_trace_id(name: str, digits: str) -> str:
-    """Return the 32 digits of an id that a backend can be asked for."""
-    if len(digits) not in _WHOLE:
-        raise SourceError(
-            f"{name} is asked for a whole trace id, of 32 hex digits; `failgraph list {name}` names some"
-        )
+def _backend_trace_id(name: str, digits: str) -> str:
+    """Return 32 hex digits, or raise SourceError: backends cannot find an abbreviated id."""
+    if len(digits) not in _BACKEND_DIGITS:
+        raise SourceError(f"{name} needs the whole trace id, not {digits}. {_hint(name)}")
     return digits.zfill(32)
 
 
 def _default_journal() -> str | None:
-    """Return the journal of the settings, or None if it is not there."""
+    """Return the journal of the settings, or None if it does not exist."""
     journal = current().journal
     return journal if journal is not None and os.path.exists(journal) else None
 
 
-def _read_file(path: str, wanted: str | None, journal: str | None) -> ReadSource:
+def _read_file(path: str, digits: str | None, journal: str | None) -> ReadSource:
     with reading_progress() as progress:
         reading = read(path, progress, journal)
-    trace_id = None if wanted is None else _matching_trace(path, reading, wanted)
+    trace_id = None if digits is None else _find_trace(path, reading, digits)
     return ReadSource(path, reading, trace_id=trace_id)
 
 
 def _read_backend(
-    name: str, address: Address, query: Query, journal: str | None, *, every: bool
+    name: str, address: Address, query: Query, journal: str | None, *, all_durations: bool
 ) -> ReadSource:
-    with fetching_progress() as progress, open_journal(journal) as more:
-        reading, notes = read_backend(
-            address, query, current(), progress, more, all_durations=every
+    with fetching_progress() as progress, open_journal(journal) as files:
+        result = read_backend(
+            address, query, current(), progress, files, all_durations=all_durations
         )
     trace_id = address.trace_id
-    if trace_id is not None and trace_id not in reading.durations:
-        raise SourceError(
-            f"{name} does not have trace {trace_id}, or not yet; `failgraph list {name}` names some"
-        )
-    return ReadSource(name, reading, notes, trace_id)
+    if trace_id is not None and trace_id not in result.reading.durations:
+        raise SourceError(f"{name} does not have trace {trace_id} (yet). {_hint(name)}")
+    return ReadSource(name, result.reading, result.notes, trace_id)
 
 
-def _matching_trace(name: str, reading: Reading, wanted: str) -> str:
-    """The id of the trace that is meant: all of its digits, or so many that it is the only one."""
-    if wanted.zfill(32) in reading.durations:
-        return wanted.zfill(32)
-    matching = [trace_id for trace_id in reading.durations if trace_id.startswith(wanted)]
-    if len(wanted) >= _SHORTEST and len(matching) == 1:
-        return matching[0]
-    if len(wanted) >= _SHORTEST and matching:
+def _find_trace(name: str, reading: Reading, digits: str) -> str:
+    """Return the id of the only trace that starts with `digits`, or raise SourceError."""
+    if digits.zfill(32) in reading.durations:
+        return digits.zfill(32)
+    hint = _hint(name, len(reading.traces))
+    if len(digits) < _MIN_DIGITS:
+        raise SourceError(f"{digits} is too short for a trace id: give 6 digits or more. {hint}")
+    matching = [trace_id for trace_id in reading.durations if trace_id.startswith(digits)]
+    if not matching:
+        raise SourceError(f"no trace id in {name} starts with {digits}. {hint}")
+    if len(matching) > 1:
         raise SourceError(
-            f"{len(matching)} traces of {name} begin with {wanted}; give more digits of its id"
+            f"{len(matching)} trace ids in {name} start with {digits}. Give more digits."
         )
-    raise SourceError(
-        f"{name} does not hold trace {wanted.zfill(32)}; `failgraph list {name}` names the"
-        f" {len(reading.traces)} of its {trace_count(reading.trace_count)} that have failures"
+    return matching[0]
+
+
+def _hint(name: str, failed: int | None = None) -> str:
+    """Say how to find trace ids."""
+    traces = (
+        "failed traces" if failed is None else count_of(failed, "failed trace", "failed traces")
     )
-
-
-def trace_count(traces: int) -> str:
-    """So many traces, in words."""
-    return f"{traces} {'trace' if traces == 1 else 'traces'}"
+    return f'Run "failgraph list {name}" to see {traces}.'
