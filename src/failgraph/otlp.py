@@ -1,6 +1,7 @@
 """OpenTelemetry's own OTLP exporter of traces, as the environment configures it.
 
-https://opentelemetry.io/docs/specs/otel/protocol/exporter/: a variable for traces wins over the one for all signals.
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/: a variable for traces wins over the one
+for all signals.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class OtlpEndpoint(NamedTuple):
 def endpoint_from_env(environ: Mapping[str, str]) -> OtlpEndpoint:
     """Return the endpoint that an environment sends traces to.
 
-    If no variable names a protocol, port 4318 means HTTP and any other port gRPC, OpenTelemetry's default.
+    If no variable names a protocol, port 4318 means HTTP and any other port gRPC, OpenTelemetry's
+    default.
 
     Raises:
         ConfigError: The endpoint or the protocol cannot be used.
@@ -119,7 +121,10 @@ def is_listening(endpoint: OtlpEndpoint) -> bool:
 
 
 def make_exporter(endpoint: OtlpEndpoint) -> SpanExporter:
-    """Make the exporter of the endpoint's protocol. It reads URL, headers and certificates from the environment."""
+    """Make the exporter of the endpoint's protocol.
+
+    It reads URL, headers and certificates from the environment itself.
+    """
     if endpoint.protocol == HTTP:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter as HttpExporter,

@@ -1,4 +1,4 @@
-"""Text that the wire can carry (valid UTF-8, no longer than its field allows) and text that a terminal can show."""
+"""Text made fit for the wire (valid UTF-8, within the limit of its field) and for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_INTERNED, _MAX_INTERNED_LENGTH = 1 << 16, 256
 _interned: dict[str, str] = {}
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories that move, hide, reorder or break text: controls, formats (bidi), surrogates, separators."""
+"""Unicode categories that move, hide, reorder or break text: controls, bidi, surrogates, …"""
 
 
 def escape_surrogates(text: str) -> str:
@@ -34,9 +34,10 @@ def escape_surrogates(text: str) -> str:
 
 
 def interned(text: str) -> str:
-    """Return the first equal text that was interned, so that repeated names and ids share one object.
+    """Return the first equal text, so that repeated names and ids share one object.
 
-    Unlike `sys.intern`, this keeps no text for the life of the process: at 65,536 texts it starts again.
+    Unlike `sys.intern`, this keeps no text for the life of the process: at 65,536 texts it starts
+    again.
     """
     if len(text) > _MAX_INTERNED_LENGTH:
         return text
@@ -51,7 +52,7 @@ def truncate(text: str, limit: int) -> str:
 
 
 def bounded_id(text: str) -> str:
-    """Return an id of at most 128 characters: a longer one keeps its beginning and gets a digest of the whole.
+    """Shorten an id to at most 128 characters: its beginning and a digest of the whole.
 
     Equal ids stay equal, so edges that name a long id still meet.
     """
@@ -71,7 +72,7 @@ def safe_str(value: object) -> str:
 
 
 def sanitize(text: str, limit: int = 200) -> str:
-    """Return a text truncated to `limit` characters, then with each unsafe character escaped: one line.
+    """Truncate a text to `limit` characters and escape its unsafe ones, so that it is one line.
 
     Secrets stay: `redaction.display` removes them too.
     """

@@ -1,7 +1,7 @@
 """Take secrets out of everything that leaves the process or is shown.
 
-`redact` replaces each secret in a text by a marker such as `[redacted:api_key]`; the rules that find them are in
-`rules/`. `display` also makes a text safe for a terminal.
+`redact` replaces each secret in a text by a marker such as `[redacted:api_key]`; the rules that
+find them are in `rules/`. `display` also makes a text safe for a terminal.
 """
 
 from __future__ import annotations

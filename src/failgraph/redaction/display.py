@@ -7,5 +7,5 @@ from failgraph.text import sanitize
 
 
 def display(text: str, limit: int = 200) -> str:
-    """Return a text without secrets, truncated to `limit` characters, then with unsafe characters escaped."""
+    """Redact a text, truncate it to `limit` characters, then escape its unsafe characters."""
     return sanitize(redact_and_truncate(text, limit), limit)

@@ -1,4 +1,4 @@
-"""Redaction of failure records: every free text in them; kinds, boundaries and ids are never altered."""
+"""Redaction of the texts in failure records. Kinds, boundaries and ids are never altered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of sent HTTP headers, taken out of text: a server that refuses them may repeat them."""
+"""Removal of sent HTTP header values from text: a server that refuses them may repeat them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def remove_header_values(text: str, sent: Sequence[str]) -> str:
 
 
 def _secrets(sent: Sequence[str]) -> Iterator[str]:
-    """Yield each text that reveals a header: the value, its parts, their base64 content, as JSON."""
+    """Yield each text that reveals a header: its parts, their base64 content, and their JSON."""
     for value in sent:
         parts = [value, *value.split()]
         parts += [decoded for part in parts if (decoded := _decoded(part))]

@@ -9,7 +9,10 @@ MARKER_PREFIX: Final = "[redacted:"
 
 
 def marker(kind: str) -> str:
-    """Return the marker for a secret of this kind: a fixed text, so that texts equal but for a secret stay equal."""
+    """Return the marker for a secret of this kind.
+
+    It is fixed, so that texts that differ only in a secret become equal.
+    """
     return f"{MARKER_PREFIX}{kind}]"
 
 

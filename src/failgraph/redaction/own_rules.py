@@ -14,7 +14,7 @@ from failgraph.settings.names import REDACT_WITH
 
 
 def apply_own_rules(text: str, settings: Settings) -> str:
-    """Apply the user's patterns, then the user's function. If one of them fails, hide the whole text."""
+    """Apply the user's patterns, then the user's function; hide the text if one of them fails."""
     try:
         for pattern in settings.redact_patterns:
             text = pattern.sub(marker("pattern"), text)

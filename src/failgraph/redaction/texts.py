@@ -18,7 +18,7 @@ _RARITY = "zqxjvkw_=@<%;-:/.ygbpmfucldhrsnitaoe"
 
 
 def _by_rarest_character(needles: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Group needles by their rarest character: a text without that character holds none of the group."""
+    """Group needles by their rarest character; a text without it holds no needle of the group."""
     groups: dict[str, list[str]] = {}
     for needle in sorted(needles):
         groups.setdefault(min(needle, key=_RARITY.find), []).append(needle)
@@ -27,19 +27,21 @@ def _by_rarest_character(needles: Iterable[str]) -> tuple[tuple[str, tuple[str, 
 
 _NEEDLES = _by_rarest_character({needle for rule in RULES for needle in rule.needles})
 
-# Letters that `re.IGNORECASE` takes for an ASCII letter though `lower` keeps them: long s, dotted I, dotless i.
+# Letters that `re.IGNORECASE` takes for an ASCII letter though `lower` keeps them: long s, dotted
+# I, dotless i.
 _FOLDED = str.maketrans("\u017f\u0130\u0131", "sii")
 
 _MAX_CLEAN_LENGTH, _MAX_CLEAN_TEXTS = 64, 1024
 _clean_texts: set[str] = set()
-"""Short texts without a secret: names of classes and operations, which are few and come again and again."""
+"""Short texts without a secret: names of classes and operations, of which a program has few."""
 
 
 def redact(text: str) -> str:
     """Replace each secret in a text by a marker that names its kind.
 
-    The marker is fixed, so that texts that differ only in a secret become equal. A second redaction changes nothing.
-    Never raises: if a rule of the user's fails or the stack has no room left for a rule, the whole text is hidden.
+    The marker is fixed, so that texts that differ only in a secret become equal. A second redaction
+    changes nothing. Never raises: if a rule of the user's fails or the stack has no room left for a
+    rule, the whole text is hidden.
     """
     settings = current()
     if not settings.redact or not text:
@@ -57,7 +59,8 @@ def redact(text: str) -> str:
 def survives_redaction(part: str, whole: str) -> bool:
     """True if `part`, a piece of `whole` in lower case, is in no secret of `whole`.
 
-    Redacting the part alone would not do: without its surroundings, or in lower case, a secret is not recognized.
+    Redacting the part alone would not do: without its surroundings, or in lower case, a secret is
+    not recognized.
     """
     return part in redact(whole).lower()
 

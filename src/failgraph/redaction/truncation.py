@@ -11,7 +11,7 @@ _LOOKAHEAD = 4096
 
 
 def redact_and_truncate(text: str, limit: int) -> str:
-    """Redact a text and return at most `limit` characters of it; a truncated one ends in an ellipsis.
+    """Redact a text and truncate it to `limit` characters, the last of which is an ellipsis.
 
     Only the first `limit` + 4,096 characters are looked at.
     """
@@ -23,7 +23,7 @@ def redact_and_truncate(text: str, limit: int) -> str:
 
 
 def truncate_redacted(text: str, limit: int) -> str:
-    """Return at most `limit` characters of a redacted text; a marker that the limit cuts is dropped whole."""
+    """Truncate a redacted text to `limit` characters; drop a marker that the limit would split."""
     if len(text) <= limit:
         return text
     truncated = truncate(text, limit)

@@ -1,4 +1,7 @@
-"""The settings, `FAILGRAPH_*`: read once; a wrong one costs a program one log line and a command its start."""
+"""The settings, `FAILGRAPH_*`.
+
+They are read once. A wrong one costs a user's program one log line; a command refuses to start.
+"""
 
 from __future__ import annotations
 

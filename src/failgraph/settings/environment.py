@@ -63,7 +63,8 @@ class Settings:
     Attributes:
         enabled: None if unset.
         peers: Host patterns and networks in lower case; empty for the default rule.
-        redact_fault: Why the user's own rules of redaction cannot be applied. While it is set, every text is hidden.
+        redact_fault: Why the user's own rules of redaction cannot be applied. While it is set,
+            every text is hidden.
         journal: The absolute path of a directory, or None to keep no journal.
         jaeger_url: Without a slash at the end, as the other two addresses.
         jaeger_headers: Pairs of name, in lower case, and value; a secret, as `tempo_headers`.
@@ -98,8 +99,10 @@ class ParsedSettings(NamedTuple):
     """The settings that an environment holds, and what is wrong with it.
 
     Attributes:
-        settings: The usable ones; the others have their default, or their stricter value if they protect privacy.
-        problems: One sentence for each problem, in the order of the variables' names, but `settings.redact_fault`.
+        settings: The usable ones; the others have their default, or their stricter value if they
+            protect privacy.
+        problems: One sentence for each problem, in the order of the variables' names, but
+            `settings.redact_fault`.
     """
 
     settings: Settings
@@ -133,7 +136,8 @@ _PARSERS: Mapping[str, Callable[[str, str], Parsed[Any]]] = {
 
 _OWN_REDACTION = (REDACT_PATTERNS, REDACT_WITH)
 
-# Somebody wanted texts hidden: rather none than all. And a peer must prove itself: rather no peers than everybody.
+# Somebody wanted texts hidden: rather none than all. And a peer must prove itself: rather no peers
+# than everybody.
 _STRICTER: Mapping[str, Mapping[str, object]] = {
     REASON: {"reason": False},
     PEER_TOKEN: {"reply": "never", "peers": ("",)},
@@ -141,7 +145,7 @@ _STRICTER: Mapping[str, Mapping[str, object]] = {
 
 
 def from_env(environ: Mapping[str, str]) -> ParsedSettings:
-    """Parse the settings of an environment. Variables of other prefixes are ignored, an empty one is unset."""
+    """Parse the settings of an environment. An empty variable counts as unset."""
     fields: dict[str, Any] = {}
     stricter: dict[str, Any] = {}
     problems: list[str] = []

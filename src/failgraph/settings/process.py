@@ -15,7 +15,7 @@ _file_settings: dict[str, str] = {}
 
 
 def configure(options: Mapping[str, object]) -> None:
-    """Take settings from a configuration file. The environment, which is set when the process starts, wins over them.
+    """Take settings from a configuration file; the environment wins over them.
 
     Args:
         options: Values by the name of their setting in lower case without the prefix.
@@ -35,12 +35,12 @@ def _as_text(value: object) -> str:
 
 @functools.lru_cache(maxsize=1)
 def current() -> Settings:
-    """Return the settings of this process. The first call reads them and logs all problems in one line."""
+    """Return the settings of this process. The first call reads them and logs all problems."""
     settings, problems = from_env({**_file_settings, **os.environ})
     if problems:
         warn_once(
             "settings",
-            "failgraph: %s; until this is fixed, the default is used (the stricter value for privacy)",
+            "failgraph: %s; until this is fixed, the default or a stricter value is used",
             "; ".join(problems),
         )
     if settings.redact_fault is not None:

@@ -1,7 +1,8 @@
 """Parsers of the texts of settings, each from a text to a value or to problems.
 
-A problem is a sentence for a log line or an error message. It shows a value only if that is short and plain: each
-process logs it, and the rules of redaction, which could hide a secret, are settings themselves.
+A problem is a sentence for a log line or an error message. It shows a value only if that is short
+and plain: each process logs it, and the rules of redaction, which could hide a secret, are settings
+themselves.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~\t]*[!-~])?|")
 _TOKEN = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-# Longer texts of letters and digits may be keys; with spaces, "=", ":" or "@", sentences, pairs or URLs that hold one.
+# Longer texts of letters and digits may be keys; with spaces, "=", ":" or "@", sentences, pairs or
+# URLs that hold one.
 _SHORT_AND_PLAIN = re.compile(
     r"[^\s=:@%&→：]{1,8}|(?=.{1,24}\Z)[A-Za-z_.-]+(?:/[a-z]+)?|[0-9./-]{1,24}"
 )
@@ -45,7 +47,7 @@ class Parsed(Generic[Value]):
 
 
 def must_be(name: str, expected: str, text: str) -> str:
-    """Return the sentence for a bad value: what it must be and, if it is short and plain, what it is."""
+    """Return what a value must be, as a sentence that shows the value if it is short and plain."""
     shown = f", not {text!a}" if _SHORT_AND_PLAIN.fullmatch(text) else ""
     return f"{name} must be {expected}{shown}"
 
@@ -88,7 +90,7 @@ def parse_integer(name: str, text: str, *, lowest: int, highest: int) -> Parsed[
 
 
 def parse_peers(name: str, text: str) -> Parsed[tuple[str, ...]]:
-    """Parse host patterns and networks, separated by commas, to lower case; networks to their canonical form."""
+    """Parse host patterns, to lower case, and networks, to canonical form; separated by commas."""
     peers, problems = [], []
     entries = [entry for part in text.split(",") if (entry := part.strip().lower())]
     for number, entry in enumerate(entries, 1):
@@ -109,7 +111,10 @@ def parse_token(name: str, text: str) -> Parsed[str]:
 
 
 def parse_directory(name: str, text: str) -> Parsed[str]:
-    """Parse the path of a directory, which need not exist, to an absolute path: the program may change its own later."""
+    """Parse the path of a directory, which need not exist, to an absolute path.
+
+    Absolute, because the program may change its working directory later.
+    """
     if "\0" in text or (os.path.exists(text) and not os.path.isdir(text)):
         return Parsed(None, (must_be(name, "the path of a directory", text),))
     return Parsed(os.path.abspath(text))
@@ -168,8 +173,9 @@ def parse_base_url(name: str, text: str, *, headers_setting: str | None = None) 
 
 
 def parse_headers(name: str, text: str) -> Parsed[tuple[tuple[str, str], ...]]:
-    """Parse headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value`, separated by commas, percent-encoded.
+    """Parse headers, percent-encoded as `name=value` and separated by commas.
 
+    The format is that of `OTEL_EXPORTER_OTLP_HEADERS`:
     https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables
 
     Returns:

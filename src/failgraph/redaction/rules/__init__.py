@@ -1,12 +1,14 @@
 """The rules that find secrets, a module for each way in which a secret shows.
 
 - `key_shapes`: the secret's own shape (keys of known services, JWTs, private keys)
-- `urls`, `credentials`, `cookies`, `commands`: where it stands (a URL, a request header, a cookie, a command line)
+- `urls`, `credentials`, `cookies`, `commands`: where it stands (a URL, a request header, a cookie,
+  a command line)
 - `separated_names`, `named_values`: the name beside it (`password=…`)
 - `random_tokens`: long tokens without a name, after all rules
 
-To add a rule, add a call of `rule()` to the `RULES` of one of these modules (`rule` says what it takes), texts that it
-must change and texts that it must leave alone to `tests/support/redaction_corpus.py`, and run `tests/redaction`.
+To add a rule, add a call of `rule()` to the `RULES` of one of these modules (`rule` says what it
+takes), texts that it must change and texts that it must leave alone to
+`tests/support/redaction_corpus.py`, and run `tests/redaction`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cookies: in headers, as mappings, and in what jars are shown as."""
+"""Cookies: in headers, as mappings, and as the `repr` of cookie jars shows them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,30 @@ from failgraph.redaction.rules.rule import QUOTE, replace_second_group, rule
 _STRING = r"""(?:"[^"\r\n]*"|'[^'\r\n]*')"""
 
 
-def _mapping(match: re.Match[str]) -> str:
+def _redact_mapping(match: re.Match[str]) -> str:
+    """Replace the whole mapping."""
     return match[1] + marker("cookie")
 
 
 RULES = (
+    # A header such as `Cookie: name=value; name=value`
     rule(
         "cookie",
         rf"""(cookies?2?{QUOTE}?\s{{0,8}}(?:[:=]\s{{0,8}}\[?(?:b?{QUOTE})?|,\s{{0,8}}b?{QUOTE}))
             ((?!none)[\w.!$%*^|~+-]{{1,256}}=(?:\[redacted:|[^\s"'\\{{}}()\[\]=])[^\r\n"'\\{{]*)""",
         replace_second_group("cookie"),
     ),
+    # A mapping such as `cookies={'name': 'value'}`
     rule(
         "cookie",
         rf"""(cookies?{QUOTE}?\s{{0,8}}[:=]\s{{0,8}})(\{{(?=\s{{0,8}}{QUOTE})(?:{_STRING}|[^{{}}"'\r\n])*\}}?)""",
-        _mapping,
+        _redact_mapping,
     ),
+    # `<Cookie name=value for host>`, of http.cookiejar
     rule("<cookie", r"(<cookie\s)([^\s>=]{1,256}=[^\s>]+)", replace_second_group("cookie")),
+    # `<SimpleCookie: name='value'>`, of http.cookies
     rule("<simplecookie", r"(<simplecookie:\s)([^>\r\n]+)", replace_second_group("cookie")),
+    # A call such as `cookies.set("name", "value")`
     rule(
         "cookies.set(",
         r"""(cookies\.set\(\\{0,15}["'][^"'\\]{1,128}\\{0,15}["'],\s?\\{0,15}["'])([^"'\\\r\n]+)""",

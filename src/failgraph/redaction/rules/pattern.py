@@ -1,4 +1,7 @@
-"""Regular expressions that are compiled at their first use: compiling all takes 60 ms, and few texts need many."""
+"""Regular expressions that are compiled at their first use.
+
+Compiling all of them takes 60 ms, which a user's program would pay, and few texts need many.
+"""
 
 from __future__ import annotations
 

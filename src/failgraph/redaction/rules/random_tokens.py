@@ -1,8 +1,8 @@
 """Long tokens that look random, whatever stands around them: the net below all rules.
 
-A candidate has 32 characters or more of base64 or base64url. It is random if one of its runs of letters and digits
-mixes lower case, upper case and digits, often changes between them, and is not made of words. Ids, hashes, paths,
-names of files and images, which look alike, stay.
+A candidate has 32 characters or more of base64 or base64url. It is random if one of its runs of
+letters and digits mixes lower case, upper case and digits, often changes between them, and is not
+made of words. Ids, hashes, paths, names of files and images, which look alike, stay.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from failgraph.redaction.rules.pattern import Pattern
 _CANDIDATE = r"[A-Za-z0-9+/_-]{32,}={0,2}"
 _TOKEN = Pattern(_CANDIDATE)
 _TOKEN_OR_PUBLIC_KEY = Pattern(
-    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|"
-    + _CANDIDATE
+    r"(?P<public>-{5}BEGIN [A-Z0-9 ]{0,40}(?:CERTIFICATE|PUBLIC KEY)-{5}"
+    r"(?:[A-Za-z0-9+/=\s]|\\+[nr])*)|" + _CANDIDATE
 )
 """A certificate or public key is matched as a whole, so that no part of it is taken for a token."""
 _OBJECT_ID = Pattern(
@@ -80,7 +80,7 @@ def _redact_token(match: re.Match[str]) -> str:
 
 
 def _redact_path(path: str) -> str:
-    """Replace the random parts of a path. If the other parts are not names, it is base64 and replaced as a whole."""
+    """Replace the random parts of a path, or all of it if another part is not a name: base64."""
     redacted = []
     has_random = has_nameless = False
     previous = ""
@@ -97,7 +97,7 @@ def _redact_path(path: str) -> str:
 
 
 def _is_random(text: str) -> bool:
-    """True if a run of letters and digits in `text` looks random. 40 characters of base64 count as one run."""
+    """True if a run of letters and digits looks random; 40 characters of base64 are one run."""
     text = text[:4096].lstrip("+").rstrip("=")
     runs = _RUN.findall(text)
     if "+" in text or (len(text) == 40 and "-" not in text and "_" not in text):
@@ -106,7 +106,11 @@ def _is_random(text: str) -> bool:
 
 
 def _looks_random(run: str) -> bool:
-    """True if a run mixes classes, changes class at a quarter of its characters, and is under 40 % lower-case words."""
+    """True if a run mixes three classes of characters as no word does.
+
+    It changes class at a quarter of its characters or more, and less than 40 % of it are lower-case
+    words.
+    """
     classes = [_character_class(char) for char in run]
     if len(set(classes)) < 3 or _HEX.fullmatch(run) or len(run) < 16:
         return False

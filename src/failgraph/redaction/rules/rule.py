@@ -1,8 +1,9 @@
 """What a rule of redaction is, and what the rules share.
 
-A rule replaces the secret alone and keeps what people need beside it: names, hosts, the rest of the message. It takes
-linear time: its pattern either consumes what it starts to match, or gives up after a bounded number of characters
-(`{0,160}?` instead of `*`); `tests/redaction/test_linear_time.py` holds every pattern to that.
+A rule replaces the secret alone and keeps what people need beside it: names, hosts, the rest of the
+message. It takes linear time: its pattern either consumes what it starts to match, or gives up
+after a bounded number of characters (`{0,160}?` instead of `*`);
+`tests/redaction/test_linear_time.py` holds every pattern to that.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from failgraph.redaction.rules.pattern import Pattern
 from failgraph.redaction.rules.values import is_placeholder
 
 QUOTE = r"""(?:\\{0,15}(?:["']|&quot;|&apos;|&\#(?:3[49]|x2[27]);))"""
-"""A quote in a pattern, with the backslashes that it has in a string inside a string, or as an HTML entity."""
+"""A quote in a pattern: as an HTML entity, or with the backslashes of a string in a string."""
 
 
 class Rule(NamedTuple):
     """How to find and replace one kind of secret.
 
     Attributes:
-        needles: Lower-case texts, one of which stands in every text that the rule changes. It is tried on no other.
+        needles: Lower-case texts, one of which stands in every text that the rule changes. It is
+            tried on no other.
         pattern: Matches the secret, with as much around it as is needed to know it.
-        replace: Gets each match and returns the text for it: with a marker in place of the secret, or the match itself
-            if it holds no secret.
+        replace: Gets each match and returns the text for it: with a marker in place of the secret,
+            or the match itself if it holds no secret.
     """
 
     needles: frozenset[str]
@@ -56,7 +58,7 @@ def replace_match(kind: str) -> Callable[[re.Match[str]], str]:
 def replace_second_group(
     kind: str, is_secret: Callable[[str], bool] = lambda _: True
 ) -> Callable[[re.Match[str]], str]:
-    """Keep the first group and replace the second, unless it is a placeholder or `is_secret` says no."""
+    """Keep the first group; replace the second if it is no placeholder and `is_secret` says yes."""
 
     def replace(match: re.Match[str]) -> str:
         value = match[2]

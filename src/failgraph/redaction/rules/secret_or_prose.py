@@ -1,7 +1,9 @@
-"""Whether what stands behind a name is a secret, or the next word of a sentence, code, or a token of a vocabulary.
+"""Decide whether the text after a name such as `password` is a secret or prose.
 
-A name is `strict`, a password, whose value may be any word; `weak`, which means other things as often (`pass`,
-`…_key`); `token`, which in the world of language models is mostly a piece of text; or another, such as `api_key`.
+It may also be code, a reference, or the next word of a sentence. How much proof a value needs
+depends on the groups of `named_values.NAME` that matched: the value of a `strict` name, a password,
+may be any word; a `weak` name (`pass`, `role_key`) means something else as often; a `token` is
+often a piece of text; other names are such as `api_key`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 
 from failgraph.redaction.markers import MARKER_PREFIX
+from failgraph.redaction.rules.model_tokens import is_model_token
 from failgraph.redaction.rules.pattern import Pattern
 from failgraph.redaction.rules.values import (
     are_words,
@@ -23,192 +26,166 @@ from failgraph.redaction.rules.values import (
     words,
 )
 
-_VOCABULARY = Pattern(
-    r"(?<![A-Za-z])(?:decoded|generated|sampled|pad|eos|bos|cls|sep|mask|unk|stop|start|end|begin|special|image|audio|video"
-    r"|think|call|tool|next|prev(?:ious)?|first|last|per|output|input|prompt|completion|num|n|total|max|min|avg|mean|median|p\d\d"
-    r"|new|ms|logit|top|fim|role|end_?of_?\w{1,8})s?[-_/ ]\Z",
-    re.IGNORECASE,
-)
-"""Before `token`: what no secret is called."""
-_OF_A_PARSER = Pattern(
-    r"(?:unexpected|unknown|bad|near|invalid|expected|special)\s\Z", re.IGNORECASE
-)
-_NEIGHBOUR = Pattern(
-    r"logprob|\bbytes\b|\brank\b|\bprob|token_id|[\"']?\bid[\"']?\s?[:=]|score", re.IGNORECASE
-)
-"""Near `token` where it is one of a model's."""
-_PIECE = ("\\", "Ġ", "▁", "##", " ", "<", "[", "</")
-"""How a piece of text in a vocabulary begins."""
-
 _REFERENCE = Pattern(r"\*+|\$\{?(?-i:[A-Z_]+|[a-z_]+)\}?|%s|\{.*\}|\[[a-z_ ]+\]", re.IGNORECASE)
 _CODE = Pattern(r"[^\W\d][\w.]*")
-_TYPED = Pattern(r"[\w.]+[\[(]")
-_DOTTED = Pattern(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
-_CLASS = Pattern(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
+_CALL = Pattern(r"[\w.]+[\[(]")
+_DOTTED_NAME = Pattern(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
+_CLASS_NAME = Pattern(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
 _PATTERN = Pattern(r"\[[^\]]{0,40}\]|\(\?|\{\w{0,40}\}|%s")
-"""Of a regular expression or a format."""
+"""A part of a regular expression or of a format string."""
 _METAVAR = Pattern(r"[A-Z][A-Z_]+")
 _BEFORE_MARKER = Pattern(r"(?:\s{0,4}=\s{0,4})?" + re.escape(MARKER_PREFIX))
-_ANSWER = Pattern(
+_VERDICT = Pattern(
     r"\((?:expired|invalid|revoked|rejected|unknown|old|new|wrong)\)|\[\.\.\.\]", re.IGNORECASE
 )
+"""What a message says of a key right behind it: `key abc(expired)`; so `abc` is not a function."""
 _SENTENCE = Pattern(
-    r"\b(?:is|are|was|were|must|may|should|not|no|required?|be|has|have|expected|received|invalid|incorrect|wrong|too"
-    r"|cannot|could|contains?|attempts?|least|missing|denied|rules?|policy|defer|in|for|the|a|an|to|of|at|on|try|left)\b",
+    r"\b(?:is|are|was|were|must|may|should|not|no|required?|be|has|have|expected|received|invalid"
+    r"|incorrect|wrong|too|cannot|could|contains?|attempts?|least|missing|denied|rules?|policy"
+    r"|defer|in|for|the|a|an|to|of|at|on|try|left)\b",
     re.IGNORECASE,
 )
-_FLAG_WORDS = words(
+_WORDS_ABOUT_OPTIONS = words(
     """
-    is to and or for must option options arguments flag flags not was requires required with in on the can cannot
-    has have had of when before after via instead argument value values given set expects needs may should will
-    from are if use by as does without
+    is to and or for must option options arguments flag flags not was requires required with in on
+    the can cannot has have had of when before after via instead argument value values given set
+    expects needs may should will from are if use by as does without
     """
 )
 
 
 def is_quoted_secret(match: re.Match[str]) -> bool:
-    """Whether what stands in quotes behind a name is a secret; a quote may also end what the name is part of."""
-    value, strict = match["quoted"], match["strict"] is not None
-    if _is_no_value(value) or _of_vocabulary(match, value):
+    """True if the quoted text behind a name is a secret.
+
+    The quote may also be the closing one of a text that ends in the name.
+    """
+    value, is_password = match["quoted"], match["strict"] is not None
+    if _is_no_value(value) or is_model_token(match, value):
         return False
-    if strict:
+    if is_password:
         return not (_is_sentence(value) or (_is_hash(match) and is_short_word(value)))
-    if (
-        is_placeholder(value.strip())
-        or is_path(value)
-        or _PATTERN.search(value)
-        or _is_name_again(match, value)
-    ):
+    if is_placeholder(value.strip()) or is_path(value):
+        return False
+    if _PATTERN.search(value) or _repeats_name(match, value):
         return False
     if match["weak"] is not None and not is_strong(value):
         return False
     if _is_auth(match) and are_words(value.strip()):
         return False
-    return " " not in value.strip() or (any(map(str.isdigit, value)) and not _is_sentence(value))
+    if " " not in value.strip():
+        return True
+    return any(map(str.isdigit, value)) and not _is_sentence(value)
 
 
 def _is_no_value(value: str) -> bool:
+    """True if quoted text is punctuation, a reference, a marker, or says that there is no value."""
     if not any(map(str.isalnum, value)) or value[0] in "),;]}" or value.startswith(MARKER_PREFIX):
         return True
     return is_word_for_nothing(value) or _REFERENCE.fullmatch(value) is not None
 
 
-def _is_name_again(match: re.Match[str], value: str) -> bool:
-    return (
-        value.isidentifier()
-        and value.lower().endswith(match["name"].lower())
-        and not is_mixed(value)
-    )
+def _repeats_name(match: re.Match[str], value: str) -> bool:
+    """True if the value is an identifier that ends in the name: `api_key="openai_api_key"`."""
+    ends_in_name = value.isidentifier() and value.lower().endswith(match["name"].lower())
+    return ends_in_name and not is_mixed(value)
 
 
 def _is_auth(match: re.Match[str]) -> bool:
-    """Whether the name is `auth` alone, whose value is a scheme more often than a secret."""
+    """True if the name is just `auth`, whose value is a scheme more often than a secret."""
     return match["name"].lower() == "auth"
 
 
 def _is_sentence(value: str) -> bool:
+    """True if the value is prose.
+
+    It has ten words or more, or three with one of a sentence among them, and none that is mixed.
+    """
     parts = value.split()
     return len(parts) > (2 if _SENTENCE.search(value) else 9) and not any(map(is_mixed, parts))
 
 
 def _is_hash(match: re.Match[str]) -> bool:
-    """Whether the name goes on in a word for what only stands for the secret: its hash, its kind."""
+    """True if the name ends in `hash`: the value may name an algorithm."""
     return "hash" in match.string[match.end("name") - 4 : match.end("name")].lower()
 
 
-def _of_vocabulary(match: re.Match[str], value: str) -> bool:
-    """Whether a `token` is a piece of text, as models and parsers have them."""
-    if match["token"] is None:
-        return False
-    before = match.string[max(0, match.start() - 24) : match.start()]
-    if _VOCABULARY.search(before):
-        return True
-    if before[-1:].isalnum() or before[-1:] in ("_", "-"):
-        return False
-    if value.startswith(_PIECE) or _OF_A_PARSER.search(before):
-        return not is_mixed(value)
-    if len(value) < 8 and (match["quoted"] is not None or "=" not in match["head"]):
-        return True
-    around = (
-        match.string[max(0, match.start() - 40) : match.start()]
-        + match.string[match.end() : match.end() + 80]
-    )
-    return _NEIGHBOUR.search(around) is not None and (value.isalpha() or len(value) < 12)
-
-
 def is_bare_secret(match: re.Match[str]) -> bool:
-    """Whether a value without quotes is a secret, and neither code nor the next word of a sentence."""
-    value, head, strict = match["bare"], match["head"], match["strict"] is not None
+    """True if the unquoted value behind a name is a secret, neither code nor prose."""
+    value = match["bare"]
     after = match.string[match.end() : match.end() + 12]
     word = value.rstrip(".:!?")
+    is_password = match["strict"] is not None
     if not any(map(str.isalnum, value)):
         return False
     if match["open"]:
-        return (
-            (is_mixed(word) if strict else is_scrambled(word))
-            and after.startswith(("]", ")", "}", ">"))
-            and not is_path(word)
-        )
+        is_likely = is_mixed(word) if is_password else is_scrambled(word)
+        return is_likely and after.startswith(("]", ")", "}", ">")) and not is_path(word)
     if _BEFORE_MARKER.match(match.string, match.end()):
         return False
-    if (is_placeholder(word) or is_placeholder(value)) and not (
-        strict and word.isdigit() and len(word) > 1
-    ):
+    if is_placeholder(word) or is_placeholder(value):
+        is_digits = is_password and word.isdigit() and len(word) > 1
+        if not is_digits:
+            return False
+    if _is_code(match, word, after) or is_model_token(match, word):
         return False
-    if _is_code(match, word, after) or _of_vocabulary(match, word):
-        return False
-    if strict:
-        return not _is_prose_of_password(match, word, after)
+    if is_password:
+        return not _is_prose_about_password(match, word, after)
     if match["weak"] is not None:
         return is_strong(word)
+    return _is_bare_key(match, word, after)
+
+
+def _is_bare_key(match: re.Match[str], word: str, after: str) -> bool:
+    """True if a word behind a name such as `api_key`, `token` or `auth` is a secret."""
+    head = match["head"]
     if _is_auth(match) and (are_words(word) or len(word) < 8):
         return False
-    if is_short_word(word) or is_path(value) or (is_number(word) and match["token"] is not None):
+    if is_short_word(word) or is_path(match["bare"]):
         return False
-    if word.isalpha() and ("==" in head or _CLASS.fullmatch(word)):
+    if is_number(word) and match["token"] is not None:
+        return False
+    if word.isalpha() and ("==" in head or _CLASS_NAME.fullmatch(word)):
         return False
     if "provided" in head or "=" in head:
-        return (
-            match["key"] is not None
-            or match["name"].isupper()
-            or word.isalpha()
-            or not are_words(word)
-        )
+        is_surely_named = match["key"] is not None or match["name"].isupper()
+        return is_surely_named or word.isalpha() or not are_words(word)
     if word.isalpha():
-        return _ends_there(match, after)
+        return _is_whole_value(match, after)
     return len(word) >= 8 and not are_words(word)
 
 
-def _ends_there(match: re.Match[str], after: str) -> bool:
-    """Whether a name that is an identifier has a value that is all there is: `api_key: word`, not `secret: word of`."""
-    name, before = (
-        match["name"],
-        match.string[max(0, match.start("name") - 1) : match.start("name")],
-    )
+def _is_whole_value(match: re.Match[str], after: str) -> bool:
+    """True if the name is an identifier and nothing follows the value.
+
+    Of `api_key: word`, but not of `secret: word of`.
+    """
+    name = match["name"]
+    before = match.string[max(0, match.start("name") - 1) : match.start("name")]
     is_identifier = "_" in name or before.isalnum() or before in ("_", "-", "{")
     return is_identifier and re.match(r"\s?(?:[,}\])\"'#\\|│]|[\r\n]|\Z)", after) is not None
 
 
 def _is_code(match: re.Match[str], word: str, after: str) -> bool:
+    """True if the value is a directory, part of a name, a call, or a variable named like it."""
     name = match["name"].lower()
     before = match.string[max(0, match.start() - 1) : match.start()]
     if name == "pwd" and (word.startswith(("/", "~")) or len(word) == 1):
         return True  # the working directory
     if name == "secret" and before == ":" and ": " not in match["head"]:
-        return True  # a part of a name such as an ARN
+        return True  # a part of a name such as an ARN of AWS
     if not _CODE.fullmatch(word):
         return False
     if after.startswith(("(", "[")):
-        return not (_ANSWER.match(after) or is_scrambled(word))
-    is_named_so = (
-        word.lower().endswith(("_key", "apikey", ".key", "accesskey"))
-        if name == "key"
-        else name in word.lower()
-    )
+        return not (_VERDICT.match(after) or is_scrambled(word))
+    if name == "key":
+        is_named_so = word.lower().endswith(("_key", "apikey", ".key", "accesskey"))
+    else:
+        is_named_so = name in word.lower()
     return is_named_so and all(map(str.isidentifier, word.split("."))) and not is_mixed(word)
 
 
-def _is_prose_of_password(match: re.Match[str], word: str, after: str) -> bool:
+def _is_prose_about_password(match: re.Match[str], word: str, after: str) -> bool:
+    """True if a word behind `password` goes on as a sentence, or is the algorithm of a hash."""
     if _is_hash(match):
         return is_short_word(word) or are_words(word)
     if "=" in match["head"] or not match["head"][-1:].isspace():
@@ -219,57 +196,46 @@ def _is_prose_of_password(match: re.Match[str], word: str, after: str) -> bool:
 
 
 def is_line_secret(value: str, is_password: bool) -> bool:
-    """Whether a value that is a line of its own is a secret: one word unless it is of a password."""
-    count, word = len(value.split()), value.split()[0].rstrip(",.;:!?\"'")
-    if (
-        MARKER_PREFIX in value
-        or is_placeholder(word)
-        or _SENTENCE.search(value)
-        or count > (4 if is_password else 1)
-    ):
+    """True if a value up to the end of its line is a secret: one word, or four of a password."""
+    value_words = value.split()
+    word = value_words[0].rstrip(",.;:!?\"'")
+    if MARKER_PREFIX in value or is_placeholder(word) or _SENTENCE.search(value):
         return False
-    if word.isidentifier() and word.lower().endswith(
-        ("password", "passwd", "token", "key", "secret")
-    ):
+    if len(value_words) > (4 if is_password else 1):
         return False
-    if is_path(word) or _TYPED.match(value) or value.startswith(("[", "(", "$", "{", "!")):
+    names = ("password", "passwd", "token", "key", "secret")
+    if word.isidentifier() and word.lower().endswith(names):
         return False
-    if _DOTTED.fullmatch(word) and not is_password:
+    if is_path(word) or _CALL.match(value) or value.startswith(("[", "(", "$", "{", "!")):
+        return False
+    if _DOTTED_NAME.fullmatch(word) and not is_password:
         return False
     return is_password or (len(word) >= 8 and not (is_number(word) or are_words(word)))
 
 
 def is_option_secret(match: re.Match[str]) -> bool:
-    """Whether what follows an option is its value, and not the next word of a sentence about it."""
+    """True if the text after an option is its argument, not the next word of a sentence."""
     value = match["quoted"] if match["quoted"] is not None else match["bare"]
-    if (
-        is_placeholder(value)
-        or value.lower() in _FLAG_WORDS
-        or _METAVAR.fullmatch(value)
-        or value.startswith("-")
-    ):
+    if is_placeholder(value) or value.startswith("-"):
+        return False
+    if value.lower() in _WORDS_ABOUT_OPTIONS or _METAVAR.fullmatch(value):
         return False
     if match["open"]:
         return is_mixed(value)
-    if match["quoted"] is not None and re.match(
-        r"\\{0,31}[\"']\s?:", match.string[match.end() : match.end() + 36]
-    ):
+    after = match.string[match.end() : match.end() + 36]
+    if match["quoted"] is not None and re.match(r"\\{0,31}[\"']\s?:", after):
         return False  # the name of the next field
     if match["weak"] is not None:
         return is_strong(value)
-    return match["strict"] is not None or not (
-        is_short_word(value) or is_number(value) or is_path(value)
-    )
+    if match["strict"] is not None:
+        return True
+    return not (is_short_word(value) or is_number(value) or is_path(value))
 
 
 def is_item_secret(value: str, is_password: bool) -> bool:
-    """Whether one of the values in a list, a call or a field beside that of the name is a secret."""
-    if (
-        is_placeholder(value)
-        or " " in value
-        or "://" in value
-        or is_path(value)
-        or is_number(value)
-    ):
+    """True if a string in a list, a call or a neighbour field of the name is a secret."""
+    if is_placeholder(value) or " " in value or "://" in value:
+        return False
+    if is_path(value) or is_number(value):
         return False
     return is_strong(value) or (is_password and len(value) >= 8 and not are_words(value))
