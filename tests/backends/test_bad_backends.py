@@ -25,7 +25,7 @@ from failgraph.backends.location import BackendLocation
 from failgraph.backends.response import Response
 from failgraph.cli import main
 from failgraph.errors import SourceError
-from http_stand_in import Asked, Handler, Reply, serving
+from http_stand_in import Handler, ReceivedRequest, Reply, serving
 
 pytestmark = pytest.mark.once
 
@@ -37,10 +37,10 @@ LIMITS = ClientLimits(max_bytes=1 << 20, connect=2, read=0.3, total=0.6, pause=0
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 
-def raw(text: bytes, wait: float = 0.0) -> Callable[[Asked, Handler], None]:
+def raw(text: bytes, wait: float = 0.0) -> Callable[[ReceivedRequest, Handler], None]:
     """Bytes as they are, and then nothing more."""
 
-    def answer(_: Asked, handler: Handler) -> None:
+    def answer(_: ReceivedRequest, handler: Handler) -> None:
         handler.wfile.write(text)
         handler.wfile.flush()
         time.sleep(wait)
@@ -49,7 +49,7 @@ def raw(text: bytes, wait: float = 0.0) -> Callable[[Asked, Handler], None]:
     return answer
 
 
-def drip(_: Asked, handler: Handler) -> None:
+def drip(_: ReceivedRequest, handler: Handler) -> None:
     """One byte after the other, without an end."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n")
     for _number in range(100):
@@ -58,13 +58,13 @@ def drip(_: Asked, handler: Handler) -> None:
         time.sleep(0.05)
 
 
-def reply(*args: object, **headers: str) -> Callable[[Asked, Handler], Reply]:
+def reply(*args: object, **headers: str) -> Callable[[ReceivedRequest, Handler], Reply]:
     return lambda *_: Reply(
         *args, headers={key.replace("_", "-"): value for key, value in headers.items()}
     )
 
 
-def echo(status: int) -> Callable[[Asked, Handler], Reply]:
+def echo(status: int) -> Callable[[ReceivedRequest, Handler], Reply]:
     """An error that shows what was sent, as some proxies do."""
     return lambda asked, _: Reply(
         f"boom {asked.headers} user:{SECRET} \x1b[31m".encode(), status, "text/plain"
@@ -74,7 +74,7 @@ def echo(status: int) -> Callable[[Asked, Handler], Reply]:
 class Case(NamedTuple):
     """What it does, and the line that comes of it; `{at}` is its address."""
 
-    answer: Callable[[Asked, Handler], Reply | None]
+    answer: Callable[[ReceivedRequest, Handler], Reply | None]
     line: str
 
 
@@ -232,7 +232,7 @@ def test_what_is_wrong_is_said_in_one_line(name, jaeger_at):
     with serving(case.answer) as server:
         code, err = jaeger_at(server.url)
         assert (code, err) == (3, f"failgraph: Jaeger at {server.url} {case.line}\n")
-        assert {asked.headers["authorization"] for asked in server.asked} <= {BASIC}
+        assert {asked.headers["authorization"] for asked in server.requests} <= {BASIC}
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_https_where_http_is_spoken(jaeger_at):
         at = server.url.replace("http://", "https://")
         said = "it does not speak TLS, as https asks for); is it running? FAILGRAPH_JAEGER_URL says where"
         assert jaeger_at(at) == (3, f"failgraph: Jaeger at {at} cannot be reached ({said}\n")
-        assert server.asked == []
+        assert server.requests == []
 
 
 @pytest.mark.needs("openssl")
@@ -335,7 +335,7 @@ def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
         assert code == 3
         assert "has a certificate that is not trusted (self" in err
         assert "name its CA's file in SSL_CERT_FILE" in err
-        assert server.asked == []
+        assert server.requests == []
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))
         assert jaeger_at(server.url) == (3, f"failgraph: Jaeger at {server.url} answered 500\n")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nothing"))
@@ -377,9 +377,9 @@ def test_nothing_is_sent_to_another_place(jaeger_at):
             assert code == 3
             assert "does not let us in (401)" in err
             assert "only)" in err
-        assert configured.asked == []
-        assert len(other.asked) == 3
-        sent = {name for asked in other.asked for name in asked.headers}
+        assert configured.requests == []
+        assert len(other.requests) == 3
+        sent = {name for asked in other.requests for name in asked.headers}
         assert sent == {"host", "accept", "accept-encoding", "connection", "user-agent"}
 
 
@@ -387,8 +387,8 @@ def test_a_redirect_is_not_followed(jaeger_at):
     """Neither with what was given for the first place nor without."""
     with serving(reply(b"{}")) as other, serving(reply(b"", 302, location=other.url)) as first:
         assert jaeger_at(first.url)[0] == 3
-        assert other.asked == []
-        assert len(first.asked) == 1
+        assert other.requests == []
+        assert len(first.requests) == 1
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY", "http_proxy"])
@@ -397,7 +397,7 @@ def test_loopback_is_asked_without_a_proxy(variable, jaeger_at, monkeypatch):
     with serving(reply(b"", 500)) as proxy, serving(reply(b"here", 500, "text/plain")) as server:
         monkeypatch.setenv(variable, proxy.url)
         assert jaeger_at(server.url)[1].endswith("answered 500: here\n")
-        assert proxy.asked == []
+        assert proxy.requests == []
 
 
 def test_other_machines_are_asked_by_the_proxy_of_the_environment(jaeger_at, monkeypatch):
@@ -413,7 +413,7 @@ def test_other_machines_are_asked_by_the_proxy_of_the_environment(jaeger_at, mon
             3,
             "failgraph: Jaeger at http://jaeger.example answered 500: by proxy\n",
         )
-        assert [asked.path for asked in proxy.asked] == [f"/api/v3/traces/{TRACE_ID}"]
+        assert [asked.path for asked in proxy.requests] == [f"/api/v3/traces/{TRACE_ID}"]
     monkeypatch.setenv("http_proxy", f"nonsense://user:{SECRET}@x")
     code, err = jaeger_at("http://localhost:1", "show", f"http://jaeger.example/trace/{TRACE_ID}")
     assert (code, err) == (
@@ -450,7 +450,9 @@ def client():
         yield make
 
 
-def busy(times: int, status: int = 429, **headers: str) -> Callable[[Asked, Handler], Reply]:
+def busy(
+    times: int, status: int = 429, **headers: str
+) -> Callable[[ReceivedRequest, Handler], Reply]:
     left = iter(range(times))
     return lambda *_: (
         reply(b"", status, **headers)() if next(left, None) is not None else Reply(b'{"ok":1}')
@@ -464,11 +466,11 @@ def test_a_busy_backend_is_asked_again(status, client):
         waits: list[float] = []
         with serving(busy(times, status)) as server:
             assert client(server.url, waits.append, pause=1.0).get("/x").document() == {"ok": 1}
-            assert (len(server.asked), waits) == (times + 1, paused)
+            assert (len(server.requests), waits) == (times + 1, paused)
     with serving(busy(3, status)) as server:
         with pytest.raises(SourceError, match="is busy"):
             client(server.url).get("/x")
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -497,7 +499,7 @@ def test_a_long_pause_is_not_waited_for(said, client):
     with serving(busy(1, retry_after=said)) as server:
         with pytest.raises(SourceError, match="is busy"):
             client(server.url, lambda _: pytest.fail("waited")).get("/x")
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def test_no_error_holds_what_is_sent_anywhere(client):

@@ -309,7 +309,10 @@ def test_a_jaeger_without_v3_is_asked_by_v1(run, tmp_path):
     _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", FLEET[0])))
     with later_jaeger_stand_in(FLEET[0], v3=False) as server:
         assert run(server.url, "show", "jaeger", A) == (0, expected, "")
-        assert [asked.path for asked in server.asked] == [f"/api/v3/traces/{A}", f"/api/traces/{A}"]
+        assert [asked.path for asked in server.requests] == [
+            f"/api/v3/traces/{A}",
+            f"/api/traces/{A}",
+        ]
 
 
 def test_a_gateway_without_v3_is_asked_by_v1(run, tmp_path):

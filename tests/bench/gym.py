@@ -53,7 +53,7 @@ def measured(fleet: Fleet, name: str, rows: int) -> Took:
     before = worked(fleet)
     saved = fleet.collect(name, [agent_row("fine")] * rows, warm=str(warm))
     assert [row["reward"] for row in saved] == [1.0] * rows
-    passed, here = map(float, re.findall(r"took: ([0-9.]+) worked: ([0-9.]+)", fleet.said)[-1])
+    passed, here = map(float, re.findall(r"took: ([0-9.]+) worked: ([0-9.]+)", fleet.output)[-1])
     return Took(passed, here + worked(fleet) - before)
 
 

@@ -1,4 +1,7 @@
-"""A real fleet of NeMo Gym servers on loopback: one process each, collection in another, spans to a receiver."""
+"""A real fleet of NeMo Gym servers on loopback, one process each, and collection in another.
+
+Their spans go to a receiver.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,13 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def overlay(folder: Path, gym: Path, *, before: str = "") -> Path:
-    """A Python that has what `gym` has and failgraph, installed as a user does; `before` is an older Gym of it."""
+    """Make a virtual environment with the packages of another and failgraph. Return its Python.
+
+    Args:
+        folder: Where to make it.
+        gym: The environment with NeMo Gym.
+        before: A folder in `gym` with an older release, which is used instead.
+    """
     home = folder / "python"
     subprocess.run([gym / "bin" / "python", "-m", "venv", "--without-pip", home], check=True)
     site = next(home.glob("lib/python*/site-packages"))
@@ -68,7 +77,10 @@ def ref(kind: str, name: str) -> dict[str, str]:
 
 
 def configuration(ports: Mapping[str, int]) -> dict[str, Any]:
-    """The fleet as Gym has it: agent, two models, resources with a judge, a relay and two environment servers."""
+    """Return Gym's configuration of the fleet.
+
+    It has an agent, two models, a resources server with a judge, a relay and an environment server.
+    """
 
     def at(name: str, **more: Any) -> dict[str, Any]:
         return {"entrypoint": "app.py", "host": HOST, "port": ports[name], **more}
@@ -107,7 +119,7 @@ def configuration(ports: Mapping[str, int]) -> dict[str, Any]:
 
 
 def with_turn(ports: Mapping[str, int]) -> dict[str, Any]:
-    """The same with an environment server that runs an agent itself, in the place of the relay."""
+    """Return the same with an environment server that runs an agent itself instead of the relay."""
     config = configuration(ports)
     del config["relay"]
     bound = {
@@ -123,7 +135,14 @@ SERVERS = ("policy_model", "judge_model", "rs", "agent", "relay", "env")
 
 
 class Fleet:
-    """The servers, running; `environ` is what each process gets beside Gym's own variables."""
+    """The servers of a fleet, each a process.
+
+    Args:
+        folder: Where logs and rows go.
+        python: The interpreter, with NeMo Gym and failgraph.
+        environ: Variables for each process besides Gym's own.
+        instrument: Start them with the command `opentelemetry-instrument`.
+    """
 
     def __init__(
         self, folder: Path, python: Path, environ: Mapping[str, str], *, instrument: bool = False
@@ -138,7 +157,7 @@ class Fleet:
         self.processes: dict[str, subprocess.Popen] = {}
 
     def environ(self, name: str, config: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """The environment of one process."""
+        """Return the environment of one process."""
         foreign = ("OTEL_", "FAILGRAPH_", "NEMO_", "PYTHONPATH", "RAY_", "VIRTUAL_ENV")
         return {
             **{key: value for key, value in os.environ.items() if not key.startswith(foreign)},
@@ -154,7 +173,7 @@ class Fleet:
         }
 
     def restart(self, name: str, config: Mapping[str, Any] | None = None, **environ: str) -> None:
-        """Kill a server, if it runs, and start it with another configuration, or with changes to its environment."""
+        """Kill a server if it runs, and start it with another configuration or environment."""
         if name in self.processes:
             self.processes[name].kill()
             self.processes[name].wait()
@@ -166,7 +185,7 @@ class Fleet:
         config: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] = NONE,
     ) -> None:
-        """Start servers, side by side, and wait until they answer."""
+        """Start servers and wait until all of them answer."""
         for name in names:
             script = (
                 [HERE / "upstream.py", str(self.ports[name])]
@@ -184,9 +203,9 @@ class Fleet:
         until = time.monotonic() + 120
         for name in names:
             while not self._answers(name):
-                said = (self.folder / f"{name}.log").read_text()[-3000:]
-                assert self.processes[name].poll() is None, said
-                assert time.monotonic() < until, said
+                log_end = (self.folder / f"{name}.log").read_text()[-3000:]
+                assert self.processes[name].poll() is None, log_end
+                assert time.monotonic() < until, log_end
                 time.sleep(0.1)
 
     def _answers(self, name: str) -> bool:
@@ -200,21 +219,28 @@ class Fleet:
         return True
 
     def collect(
-        self, name: str, rows: list[dict], config: Mapping[str, Any] | None = None, **asked: Any
+        self, name: str, rows: list[dict], config: Mapping[str, Any] | None = None, **options: Any
     ) -> list[dict]:
-        """Run collection over `rows` in a process of its own; the saved rows, good and failed."""
-        given, out = self.folder / f"{name}-in.jsonl", self.folder / f"{name}.jsonl"
-        given.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        what = json.dumps(
+        """Collect `rows` in a process of its own. Return the saved rows, good and failed.
+
+        Args:
+            name: Name of the files.
+            rows: What to collect.
+            config: Another configuration.
+            options: See `gym/collect.py`.
+        """
+        rows_in, rows_out = self.folder / f"{name}-in.jsonl", self.folder / f"{name}.jsonl"
+        rows_in.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        arguments = json.dumps(
             {
-                "input": str(given),
-                "output": str(out),
+                "input": str(rows_in),
+                "output": str(rows_out),
                 "routes": {"env": "env", "turn": "turn"},
-                **asked,
+                **options,
             }
         )
-        found = subprocess.run(
-            [*self.command, HERE / "servers.py", "collect", what],
+        done = subprocess.run(
+            [*self.command, HERE / "servers.py", "collect", arguments],
             cwd=self.folder,
             env=self.environ("collector", config),
             capture_output=True,
@@ -222,9 +248,9 @@ class Fleet:
             timeout=120,
             check=False,
         )
-        self.said = found.stdout + found.stderr
-        assert found.returncode == 0, self.said[-5000:]
-        files = (out, out.with_name(f"{name}_failures.jsonl"))
+        self.output = done.stdout + done.stderr
+        assert done.returncode == 0, self.output[-5000:]
+        files = (rows_out, rows_out.with_name(f"{name}_failures.jsonl"))
         return [
             json.loads(line)
             for file in files
@@ -233,19 +259,16 @@ class Fleet:
         ]
 
     def traces(self) -> list[Trace]:
-        """The failure graphs of all that has arrived until now; what is on its way is waited for."""
+        """Wait until no more spans arrive. Return the failure graphs of all that did."""
         quiet, known = 0, -1
         while quiet < 4:
             time.sleep(0.15)
-            quiet, known = (
-                (quiet + 1, known)
-                if len(self.receiver.bodies) == known
-                else (0, len(self.receiver.bodies))
-            )
+            arrived = len(self.receiver.bodies)
+            quiet = quiet + 1 if arrived == known else 0
+            known = arrived
         path = self.folder / "spans.pb"
-        path.write_bytes(
-            self.receiver.text()
-        )  # of protobuf the messages one after the other are one message
+        # Protobuf messages one after the other are one message.
+        path.write_bytes(self.receiver.text())
         return list(read(str(path)).traces) if self.receiver.bodies else []
 
     def stop(self) -> None:
@@ -267,7 +290,7 @@ def running(
     *,
     instrument: bool = False,
 ) -> Iterator[Fleet]:
-    """A fleet with its upstream, stopped afterwards; with `instrument` by the command `opentelemetry-instrument`."""
+    """Run a fleet with its upstream, and stop it afterwards. See `Fleet` for the arguments."""
     fleet = Fleet(folder, python, environ, instrument=instrument)
     with fleet.receiver:
         try:
@@ -278,7 +301,7 @@ def running(
 
 
 def agent_row(text: str = "hello", **more: Any) -> dict[str, Any]:
-    """A row that goes through the relay to the agent."""
+    """Return a row that goes through the relay to the agent."""
     return {
         "responses_create_params": {"input": [{"role": "user", "content": text}]},
         "agent_ref": {"type": "responses_api_agents", "name": "agent"},
@@ -287,5 +310,5 @@ def agent_row(text: str = "hello", **more: Any) -> dict[str, Any]:
 
 
 def env_row(task: str, **given: Any) -> dict[str, Any]:
-    """A row that goes to the environment server."""
+    """Return a row that goes to the environment server."""
     return {"task_id": {"taskset": "env", "task_id": task}, "task_input": given}

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback, for backends that cannot run here and for such as misbehave: keeps what it is asked."""
+"""An HTTP server on loopback, for backends that cannot run here and for those that misbehave."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 
-class Asked(NamedTuple):
-    """A request."""
+class ReceivedRequest(NamedTuple):
+    """A request. The names of its headers are in lower case."""
 
     path: str
     fields: dict[str, str]
     headers: dict[str, str]
-    """Names in lower case."""
 
 
 class Reply(NamedTuple):
-    """An answer with a length."""
+    """A reply with a length."""
 
     body: bytes
     status: int = 200
@@ -30,18 +29,26 @@ class Reply(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
 
 
+class StandIn(NamedTuple):
+    """Where the server listens, and what it has received so far."""
+
+    url: str
+    requests: list[ReceivedRequest]
+
+
 class Handler(BaseHTTPRequestHandler):
-    """Gives a function the request; what the function does not write itself it returns."""
+    """Passes a request to the server's `answer`, which returns a reply or writes one itself."""
 
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # an answer goes out as one, without waiting for an acknowledgement of its head
+    wbufsize = -1  # a reply goes out as one, without waiting for an acknowledgement of its head
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         fields = {key: values[0] for key, values in parse_qs(url.query).items()}
-        asked = Asked(url.path, fields, {key.lower(): value for key, value in self.headers.items()})
-        self.server.asked.append(asked)
-        reply = self.server.answer(asked, self)
+        headers = {key.lower(): value for key, value in self.headers.items()}
+        request = ReceivedRequest(url.path, fields, headers)
+        self.server.requests.append(request)
+        reply = self.server.answer(request, self)
         if reply is not None:
             self.send_response(reply.status)
             for key, value in {"content-type": reply.type, **reply.headers}.items():
@@ -59,29 +66,23 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing: whoever asked has gone."""
-
-
-class Server(NamedTuple):
-    """Where it listens, and what it was asked so far."""
-
-    url: str
-    asked: list[Asked]
+        """Print nothing: clients of these tests may disconnect at any time."""
 
 
 @contextmanager
 def serving(
-    answer: Callable[[Asked, Handler], Reply | None], tls: SSLContext | None = None
-) -> Iterator[Server]:
-    """Serve what `answer` says."""
+    answer: Callable[[ReceivedRequest, Handler], Reply | None], tls: SSLContext | None = None
+) -> Iterator[StandIn]:
+    """Run a server that answers with `answer`, over TLS if `tls` is given."""
     server: Any = _Server(("127.0.0.1", 0), Handler)
-    server.answer, server.asked = answer, []
+    server.answer, server.requests = answer, []
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
+    scheme = "http" if tls is None else "https"
     try:
-        yield Server(f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}", server.asked)
+        yield StandIn(f"{scheme}://127.0.0.1:{server.server_port}", server.requests)
     finally:
         server.shutdown()
         server.server_close()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from dialects import Document, jaeger_v1, jaeger_v3, spans_of, text
-from http_stand_in import Asked, Handler, Reply, Server, serving
+from http_stand_in import Handler, ReceivedRequest, Reply, StandIn, serving
 from tempo_stand_in import by_trace
 
 PAGE = Reply(
@@ -31,11 +31,11 @@ V3_NOT_FOUND = Reply(
 
 
 @contextmanager
-def later_jaeger_stand_in(*documents: Document, v3: bool = True) -> Iterator[Server]:
+def later_jaeger_stand_in(*documents: Document, v3: bool = True) -> Iterator[StandIn]:
     """Serve the traces of documents; without v3, as an older Jaeger that only knows v1 by id."""
     traces = by_trace(documents)
 
-    def answer(request: Asked, _: Handler) -> Reply:
+    def answer(request: ReceivedRequest, _: Handler) -> Reply:
         folder, _, last = request.path.rpartition("/")
         document = traces.get(last)
         if folder == "/api/traces":

@@ -1,4 +1,4 @@
-"""A real OTLP/HTTP receiver on loopback, for the tests that start programs: keeps what it is sent."""
+"""A real OTLP/HTTP receiver on loopback, for tests that start programs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Receiver:
-    """Listens on a free port while it is used as a context manager, and answers with one status.
+    """Context manager that listens on a free port and keeps what it receives.
 
-    With `repeats` the answer is what the headers of the request say.
+    Args:
+        status: The status of every reply.
+        repeats: Repeat the headers of the request in the body of the reply.
     """
 
     def __init__(self, status: int = 200, *, repeats: bool = False) -> None:
@@ -58,7 +60,7 @@ class Receiver:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def spans(self) -> list:
-        """Every span that arrived, as OTLP protobuf."""
+        """Return every span that arrived, as OTLP protobuf."""
         return [
             span
             for body in self.bodies
@@ -68,7 +70,7 @@ class Receiver:
         ]
 
     def failures(self) -> Counter[str]:
-        """How often each failure arrived, by event id."""
+        """Return how often each failure arrived, by event id."""
         return Counter(
             attribute.value.string_value
             for span in self.spans()
@@ -79,5 +81,5 @@ class Receiver:
         )
 
     def text(self) -> bytes:
-        """Everything that arrived, as it came."""
+        """Return everything that arrived, unparsed."""
         return b"".join(self.bodies)

@@ -1,4 +1,4 @@
-"""Programs in processes of their own: what they are, and the environment that they get."""
+"""Programs that tests start, and the environment that they get."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ HTTP = "http/protobuf"
 
 
 def has(module: str) -> bool:
+    """Return True if `module` is installed."""
     with contextlib.suppress(ModuleNotFoundError):
         return importlib.util.find_spec(module) is not None
     return False
@@ -47,9 +48,14 @@ def clean_environment() -> dict[str, str]:
 
 
 def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
-    """What the programs get: an OTLP endpoint, traces only, and nothing of this process's own settings."""
-    kept = clean_environment()
-    path = f"{BIN}{os.pathsep}{kept.get('PATH', '')}"
+    """Return the environment of a program: an OTLP endpoint for traces, and no other settings.
+
+    Args:
+        receiver: Where the program exports to.
+        extra: Variables to add.
+    """
+    inherited = clean_environment()
+    path = f"{BIN}{os.pathsep}{inherited.get('PATH', '')}"
     otel = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
         "OTEL_EXPORTER_OTLP_PROTOCOL": HTTP,
@@ -57,4 +63,4 @@ def environment(receiver: Receiver, extra: dict[str, str]) -> dict[str, str]:
         "OTEL_LOGS_EXPORTER": "none",
         "OTEL_SERVICE_NAME": "program",
     }
-    return {**kept, **otel, "PATH": path, "PYTHONPATH": str(APPS), **extra}
+    return {**inherited, **otel, "PATH": path, "PYTHONPATH": str(APPS), **extra}

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from dialects import Document, merged, spans_of, tempo, tempo_message, tempo_v2_message, text
-from http_stand_in import Asked, Handler, Reply, Server, serving
+from http_stand_in import Handler, ReceivedRequest, Reply, StandIn, serving
 
 SECOND = 1_000_000_000
 _TOKEN = re.compile(r'\s*(?:(&&|\|\||[{}()=])|("(?:[^"\\\n]|\\.)*")|([A-Za-z_][\w.:]*)|(\d+))')
@@ -32,7 +32,7 @@ def tempo_stand_in(
     part: str | None = None,
     too_large: int = 1 << 40,
     prefix: str = "",
-) -> Iterator[Server]:
+) -> Iterator[StandIn]:
     """Serve the traces of documents.
 
     Args:
@@ -45,7 +45,7 @@ def tempo_stand_in(
     """
     traces = by_trace(documents)
 
-    def answer(request: Asked, _: Handler) -> Reply:
+    def answer(request: ReceivedRequest, _: Handler) -> Reply:
         if not request.path.startswith(f"{prefix}/api/"):
             return _NOT_FOUND
         path = request.path.removeprefix(f"{prefix}/api/")

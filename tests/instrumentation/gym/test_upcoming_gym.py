@@ -25,11 +25,11 @@ TESTS = Path(__file__).parents[2] / "support"
 def ran(*words: str) -> dict[str, Any]:
     environ = clean_environment()
     found = subprocess.run(
-        [sys.executable, "-W", "ignore", TESTS / "apps" / "coming_gym.py", *words],
+        [sys.executable, "-W", "ignore", TESTS / "apps" / "upcoming_gym.py", *words],
         env={
             **environ,
             "FAILGRAPH_ENABLED": "true",
-            "PYTHONPATH": str(TESTS / "stand_in_for_coming_gym"),
+            "PYTHONPATH": str(TESTS / "upcoming_gym_stand_in"),
         },
         capture_output=True,
         text=True,
@@ -67,7 +67,7 @@ def test_a_failure_that_gym_observed_is_recorded(found):
 
 def test_a_report_that_gym_observed_is_a_copy(found):
     """`observe_reply`: what nobody says the place of is recorded here, as what it is."""
-    (event,) = found["told"]["events"]
+    (event,) = found["relayed"]["events"]
     assert (event["id"], event["kind"], event["remote"]) == ("theirs", "judge_failed", True)
 
 

@@ -1,6 +1,9 @@
-"""Programs in which much happens at once; each prints, as JSON, the ids that it recorded and failgraph's counters."""
+"""Programs in which much happens at once.
 
-import patched  # noqa: F401, I001 - before anything that has a lock
+Each prints the ids that it recorded and failgraph's counters, as one JSON object.
+"""
+
+import patched  # noqa: F401, I001 - before any module that makes a lock
 
 import gc
 import itertools
@@ -30,11 +33,12 @@ ID = "nemo.gym.failure.id"
 
 
 def exported():
+    """Return the ids of all exported failures."""
     return [each.attributes[ID] for span in EXPORTER.get_finished_spans() for each in span.events]
 
 
 def fork_while_recording():
-    """40 forks while 4 threads record without a pause; each child records twice, and ends."""
+    """Fork 40 times while 4 threads record without a pause. Each child records twice and exits."""
     going = True
     recorded = []
 
@@ -55,7 +59,7 @@ def fork_while_recording():
     for number in range(40):
         pid = os.fork()
         if pid == 0:
-            signal.alarm(30)  # a deadlock ends by it
+            signal.alarm(30)  # ends a deadlock
             with TRACER.start_as_current_span("child"):
                 failgraph.record(event(f"child {number}"))
             failgraph.record(event(f"child {number} outside"))
@@ -70,7 +74,7 @@ def fork_while_recording():
 
 
 def gevent():
-    """30 greenlets that record on one span and give way after each; then children that fork."""
+    """Record on one span in 30 greenlets that yield after each record, then in forked children."""
     import gevent as green
 
     recorded = []
@@ -97,7 +101,7 @@ def gevent():
 
 
 def _interrupted(handler, work):
-    """Call `work` while a signal comes every 2 ms, or as often as there is time for it."""
+    """Call `work` while a signal arrives every 2 ms, or as often as there is time for it."""
     signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
     try:
@@ -107,7 +111,7 @@ def _interrupted(handler, work):
 
 
 def deferred_in_a_signal_handler():
-    """While the same thread records, in spans, on one span and outside any."""
+    """Record in a signal handler, deferred, while the same thread records on one span."""
     recorded = []
 
     def handler(*_):
@@ -129,7 +133,7 @@ def deferred_in_a_signal_handler():
 
 
 def plain_in_a_signal_handler():
-    """Outside any span, where no lock of the SDK is taken: failgraph's own do no harm."""
+    """Record in a signal handler outside any span, where the SDK takes no lock."""
     recorded = []
 
     def handler(*_):
@@ -148,7 +152,7 @@ def plain_in_a_signal_handler():
 
 
 def deferred_in_a_finalizer():
-    """Objects that die while a record is written, anywhere in it, and record what became of them."""
+    """Record, deferred, in finalizers that run anywhere inside of another record."""
     recorded = []
 
     class Dying:

@@ -1,6 +1,7 @@
-"""A program that fails once, in spans that have ended, and then ends in the way that is named in argv.
+"""A program that fails once, and then ends in the way that is named in argv.
 
-Nothing is exported before (the delay of the batch is set so), and the provider does nothing at exit.
+Its spans have ended, but nothing is exported before (the test sets the delay of the batch), and the
+provider does nothing at exit.
 """
 
 import multiprocessing
@@ -41,14 +42,14 @@ def raises():
 
 
 def terminated():
-    """Ends by a SIGTERM that the program itself makes an exit of, as most servers do."""
+    """End by a SIGTERM that the program turns into an exit, as most servers do."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     failed()
     time.sleep(60)
 
 
 def hangs():
-    """The exporter answers never."""
+    """End with an exporter that never returns."""
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
@@ -75,7 +76,7 @@ def child_of(method, target):
 
 
 def forked():
-    """`os.fork` without multiprocessing, a child that ends by itself."""
+    """End in a child of `os.fork`, without multiprocessing."""
     if os.fork() == 0:
         failed()
         sys.exit(0)
@@ -83,7 +84,7 @@ def forked():
 
 
 async def bare(scope, receive, send):
-    """An application that is nobody's: it is told of its own life, and fails at each request."""
+    """Serve as an ASGI application of no framework, which fails at each request."""
     if scope["type"] == "lifespan":
         for each in ("startup", "shutdown"):
             await receive()

@@ -1,8 +1,9 @@
-"""One server of a fleet that does what its requests say: a plan of calls to make and faults to have.
+"""One server of a fleet that does what its requests say: `python fleet.py NAME`.
 
-`python fleet.py NAME` serves on a free port, which it prints. A plan is JSON: `fault` (what goes wrong here), `calls`
-(`to`, `plan`, `how` it is dealt with, `timeout`). Each call has a number, so that a test can find its hop; what the
-caller received is written to a file of captures, and so is the id of every failure that is made.
+It serves on a free port, which it prints. A request is a plan, as JSON: `fault` (what goes wrong
+here) and `calls` (`to`, `plan`, `how` a failure is handled, `timeout`). Each call has a number, so
+that a test can find its hop. The report that the caller received is written to a file of captures,
+and so is the id of every failure that is created.
 """
 
 import asyncio
@@ -47,7 +48,7 @@ class Busy(NgFailureEvent):
 
 
 def provide() -> None:
-    """The program's own tracing; failgraph is enabled from outside."""
+    """Set up the program's own tracing. failgraph is enabled from outside."""
     provider = TracerProvider(resource=Resource.create({"service.name": NAME}))
     provider.add_span_processor(
         BatchSpanProcessor(FileSpanExporter(f"{FOLDER}/{NAME}.jsonl"), max_queue_size=100_000)
@@ -56,27 +57,27 @@ def provide() -> None:
     HTTPXClientInstrumentor().instrument()
 
 
-def note(**what: object) -> None:
-    """One line in this process's captures."""
+def capture(**fields: object) -> None:
+    """Write one line to this process's captures."""
     with open(f"{FOLDER}/{NAME}.captures", "a") as file:
-        file.write(json.dumps(what) + "\n")
+        file.write(json.dumps(fields) + "\n")
 
 
 def failure(kind: str, cls=NgFailureEvent, reason: str = "as planned", **fields) -> NgFailureEvent:
     made = cls(kind, reason, boundary=BOUNDARIES.get(NAME, "collection"), **fields)
-    note(made=made.event_id, by=NAME)
+    capture(made=made.event_id, by=NAME)
     return made
 
 
 def client() -> httpx.AsyncClient:
-    """A client with as many connections as are wanted, without certificates to load."""
+    """Return a client with any number of connections and no certificates to load."""
     return httpx.AsyncClient(
         trust_env=False, verify=False, limits=httpx.Limits(max_connections=None)
     )
 
 
 async def call(client: httpx.AsyncClient, what: dict) -> None:
-    """One call as the plan says, with the dealing that the plan says."""
+    """Make one call of a plan, and handle its failure as the plan says."""
     for _ in range(what.get("tries", 1)):
         number = uuid.uuid4().hex
         try:
@@ -90,7 +91,7 @@ async def call(client: httpx.AsyncClient, what: dict) -> None:
             if what["how"] == "raise":
                 raise failure("agent_request_failed") from error
             continue
-        note(call=number, report=response.headers.get("x-ng-failure-report"))
+        capture(call=number, report=response.headers.get("x-ng-failure-report"))
         if response.status_code < 400:
             return
         if what["how"] == "raise":
@@ -102,7 +103,7 @@ async def call(client: httpx.AsyncClient, what: dict) -> None:
 
 
 async def act(plan: dict) -> None:
-    """Make the calls of a plan, one after the other or side by side, then have its fault."""
+    """Make the calls of a plan, in sequence or concurrently, and then fail as it says."""
     async with client() as calling:
         if plan.get("together"):
             tasks = [asyncio.ensure_future(call(calling, what)) for what in plan["calls"]]
@@ -115,10 +116,10 @@ async def act(plan: dict) -> None:
         else:
             for what in plan["calls"]:
                 await call(calling, what)
-    await have(plan.get("fault"))
+    await fail_as_planned(plan.get("fault"))
 
 
-async def have(fault: str | None) -> None:
+async def fail_as_planned(fault: str | None) -> None:
     if fault == "raise":
         raise failure("verifier_error")
     if fault == "chain":

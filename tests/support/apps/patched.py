@@ -1,4 +1,4 @@
-"""gevent's monkey patching, where it is asked for; a module of its own, since it comes before all imports."""
+"""gevent's monkey patching, if argv names gevent. It has to come before all other imports."""
 
 import sys
 

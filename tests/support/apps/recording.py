@@ -1,6 +1,6 @@
-"""Processes that record until they are killed: each is a fork of this one, and says what was recorded once it was.
+"""Processes that record until they are killed, each a fork of this one.
 
-Prints a JSON object: by the number of the process the ids of the failures of which `record` had returned.
+Prints a JSON list: for each process the ids of the failures whose `record` call had returned.
 """
 
 import json
@@ -21,7 +21,7 @@ TRACER = TracerProvider(shutdown_on_exit=False).get_tracer("recording")
 
 
 def record(number, done):
-    """Record in spans and outside any, for ever; each id goes into the pipe `done` when the call has returned."""
+    """Record for ever, in spans and outside. Write each id to the pipe `done` after the call."""
     each = 0
     while True:
         each += 1
@@ -34,7 +34,7 @@ def record(number, done):
 
 
 def killed(number, chance):
-    """What a process had recorded when it was killed, at a moment by chance."""
+    """Kill a recording process at a random moment. Return the ids that it had recorded."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -50,5 +50,5 @@ def killed(number, chance):
 
 if __name__ == "__main__":
     chance = random.Random(9)
-    failgraph.record(event("0"))  # what is made at the first one is made once for all
+    failgraph.record(event("0"))  # what the first call sets up is set up before the forks
     print(json.dumps([killed(number, chance) for number in range(PROCESSES)]))

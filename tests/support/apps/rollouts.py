@@ -1,4 +1,7 @@
-"""The collector of the fleet: many rollouts at once, each a random plan; `python rollouts.py SEED COUNT PORTS`."""
+"""The collector of the fleet: `python rollouts.py SEED COUNT PORTS`.
+
+It runs many rollouts at once, each a random plan.
+"""
 
 import asyncio
 import json
@@ -14,7 +17,7 @@ FAULTS = ["raise", "chain", "busy", "recover", "own", "background", "stream"]
 
 
 class Planner:
-    """Plans from one seed; every request has a number of its own."""
+    """Makes random plans from one seed. Every request has a number of its own."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -66,7 +69,7 @@ async def main() -> None:
                     pass
 
         await asyncio.gather(*map(rollout, planned))
-    # The slow and the late ones are still at it.
+    # Requests that were abandoned, and background tasks, are still running.
     await asyncio.sleep(2)
     failgraph.flush(20)
 

@@ -1,4 +1,4 @@
-"""A plain ASGI and WSGI application whose one answer fails in a span of its own; the provider is whoever's there is."""
+"""A plain ASGI and WSGI application. Each request fails once, in a span, and gets a 200."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from traced import exporting, fail, flush, processors
 def _provider():
     from opentelemetry import trace
 
-    # Under `opentelemetry-instrument` there is one already; a plain program makes its own.
+    # Under `opentelemetry-instrument` there is one already. A plain program makes its own.
     if not hasattr(trace.get_tracer_provider(), "add_span_processor"):
         trace.set_tracer_provider(exporting())
 

@@ -1,6 +1,7 @@
-"""A program that somebody traces: a provider by the ways named in argv, then one failure in a span of its own.
+"""A program that does the steps named in argv, in order: make a provider, attach failgraph, fail.
 
-The ways are applied in order; `fail` is where the failure happens. Prints what it found, as one JSON object.
+Prints the modules of failgraph that are loaded, how often its processor is on the provider, and its
+counters, as one JSON object.
 """
 
 import json
@@ -14,7 +15,7 @@ SECRET = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
 
 
 def exporting(**options):
-    """A provider of the program's own, as its author would make it."""
+    """Return a provider as the author of a program would make it."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -46,7 +47,7 @@ def own_subclass():
             self.added = []
 
         def add_span_processor(self, span_processor):
-            self.added.append(span_processor)  # there is no such list before `__init__` is through
+            self.added.append(span_processor)  # fails before `__init__` has made the list
             super().add_span_processor(span_processor)
 
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -61,7 +62,7 @@ def concurrent():
     from opentelemetry import trace
     from opentelemetry.sdk.trace import ConcurrentMultiSpanProcessor
 
-    # Its pool is closed before the provider is, at exit: a fault of the SDK's own.
+    # A bug of the SDK: at exit its thread pool is closed before the provider is.
     trace.set_tracer_provider(
         exporting(active_span_processor=ConcurrentMultiSpanProcessor(2), shutdown_on_exit=False)
     )
@@ -115,7 +116,7 @@ def sdk():
 
 
 def fail():
-    """One failure that leaves two spans."""
+    """Let one failure leave two spans."""
     from opentelemetry import trace
 
     from failgraph import NgFailureEvent
@@ -129,7 +130,7 @@ def fail():
 
 
 def lens_fail():
-    """One failure that leaves nemo-lens's own span."""
+    """Let one failure leave a span of nemo-lens."""
     from nemo.lens import managed_span
 
     from failgraph import NgFailureEvent
@@ -142,7 +143,7 @@ def lens_fail():
 
 
 def child():
-    """What a child process does."""
+    """Do the work of a child process."""
     fail()
     flush()
 
@@ -178,15 +179,15 @@ def forkserver():
 
 
 def processors(provider):
-    """How often our processor is on a provider, or on the one that it stands for."""
+    """Return how often failgraph's processor is on a provider, or on the one inside of a proxy."""
     inner = getattr(provider, "provider", provider)
     found = getattr(getattr(inner, "_active_span_processor", None), "_span_processors", ())
     return sum(type(each).__name__ == "FailureSpanProcessor" for each in found)
 
 
 def main():
-    for way in sys.argv[1:]:
-        globals()[way]()
+    for step in sys.argv[1:]:
+        globals()[step]()
     found = {"loaded": sorted(name for name in sys.modules if name.startswith("failgraph"))}
     if "opentelemetry.trace" in sys.modules:
         from opentelemetry import trace

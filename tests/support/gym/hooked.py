@@ -1,6 +1,7 @@
-"""What failgraph hooks in the NeMo Gym that is installed, and that the hooks work, in process: `python hooked.py`.
+"""Run each hook on the NeMo Gym that is installed, in process: `python hooked.py`.
 
-Prints one JSON object: the version's missing hooks, and of each fault the failures of its trace.
+Prints one JSON object: the hook targets that this version lacks, and for each fault the failures in
+its trace.
 """
 
 import asyncio
@@ -22,7 +23,10 @@ provider.add_span_processor(SimpleSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
 
 from nemo_gym import rollout_collection  # noqa: E402
-from nemo_gym.base_resources_server import BaseResourcesServerConfig, SimpleResourcesServer  # noqa: E402
+from nemo_gym.base_resources_server import (  # noqa: E402
+    BaseResourcesServerConfig,
+    SimpleResourcesServer,
+)
 from nemo_gym.config_types import BaseServerConfig  # noqa: E402
 from nemo_gym.judge import JudgeError, reraise_judge_errors  # noqa: E402
 from nemo_gym.sandbox.api import AsyncSandbox  # noqa: E402
@@ -74,7 +78,8 @@ def client() -> ServerClient:
     )
 
 
-def told() -> list[str]:
+def recorded() -> list[str]:
+    """Return the exported failures in the order that they were recorded, and forget them."""
     events = [event for span in exporter.get_finished_spans() for event in span.events]
     found = [event for event in events if event.name == "nemo.gym.failure"]
     key = "nemo.gym.failure."
@@ -100,7 +105,7 @@ async def main() -> dict[str, Any]:
     ) as http:
         for fault in ("verify", "judge", "sandbox"):
             reply = await http.post("/verify", json={"fault": fault})
-            found[fault] = [reply.status_code, *told()]
+            found[fault] = [reply.status_code, *recorded()]
     with trace.get_tracer("collector").start_as_current_span("collecting"):
         row = {"_ng_task_index": 3, "_ng_rollout_index": 1}
         calling = asyncio.create_task(client().post("nobody", "/run", json=row))
@@ -111,12 +116,12 @@ async def main() -> dict[str, Any]:
         span for span in exporter.get_finished_spans() if span.name == "nemo.gym.rollout_attempt"
     ]
     found["rollout"] = attempt.attributes["nemo.gym.rollout.id"]
-    found["refused"] = told()
+    found["refused"] = recorded()
     failure_row = getattr(rollout_collection, "_agent_request_failure_row", None)
     if failure_row is not None:
         with trace.get_tracer("collector").start_as_current_span("collecting"):
             failure_row(JudgeError("any"), 503)
-        found["row"] = told()
+        found["row"] = recorded()
     return found
 
 

@@ -1,4 +1,7 @@
-"""One server of a real NeMo Gym fleet, with faults that its requests ask for: `python servers.py NAME`."""
+"""One server of a real NeMo Gym fleet: `python servers.py NAME`.
+
+Its requests say how it fails.
+"""
 
 import asyncio
 import json
@@ -97,7 +100,7 @@ def resources() -> Any:
 
 
 class FaultyProvider:
-    """A sandbox provider of which one operation fails."""
+    """A sandbox provider with one operation that fails."""
 
     name = "faulty"
 
@@ -134,7 +137,7 @@ class FaultyProvider:
 
 
 class SilentTerminal:
-    """A session in which no command ends."""
+    """A terminal session in which no command ends."""
 
     session_id, closed = "pty-1", False
 
@@ -246,11 +249,11 @@ def environment() -> Any:
     return Environment
 
 
-MADE = {"rs": resources, "agent": agent, "relay": relay, "env": environment, "turn": turn}
+SERVER_CLASSES = {"rs": resources, "agent": agent, "relay": relay, "env": environment, "turn": turn}
 
 
 def activate_lens() -> None:
-    """What nemo-lens 0.1.0 lacks and Gym 0.7.0 asks for, as a later one has it."""
+    """Add to nemo-lens 0.1.0 what Gym 0.7.0 needs of a later version."""
     import nemo.lens.semconv as names
     from nemo.lens.groups import SpanGroup
 
@@ -265,8 +268,8 @@ if __name__ == "__main__":
 
     if os.environ.get("NEMO_GYM_OTEL_ENABLED") == "1":
         activate_lens()
-    if NAME in MADE:
-        MADE[NAME]().run_webserver()
+    if NAME in SERVER_CLASSES:
+        SERVER_CLASSES[NAME]().run_webserver()
     elif NAME == "collect":
         from collect import collect
 

@@ -1,7 +1,9 @@
-"""A model's API that misbehaves on command: the message of a request says how, so that no rollout disturbs another.
+"""A model's API that misbehaves as the message of a request says: `python upstream.py PORT`.
 
-`[[up:KEY:step,step]]` in a body: the n-th request of KEY plays the n-th step, the last for ever. A step is a status,
-`ok`, `tool=NAME`, `drop`, `dropmid`, `hang`, `badjson` or `badschema`. Bare sockets: no framework drops a connection.
+With `[[up:KEY:step,step]]` in the body, the n-th request of KEY gets the n-th step, later ones the
+last. A step is a status, `ok`, `tool=NAME`, `drop`, `dropmid`, `hang`, `badjson` or `badschema`.
+Each rollout has its own KEY, so that none disturbs another. Bare sockets are used, since no
+framework lets a server drop a connection.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import re
 import sys
 from collections import Counter
 
-MARK = re.compile(rb"\[\[up:([^:\]]+):([^\]]+)\]\]")
+_STEPS = re.compile(rb"\[\[up:([^:\]]+):([^\]]+)\]\]")
 seen: Counter[bytes] = Counter()
 
 
@@ -53,10 +55,10 @@ def call(tool: str) -> bytes:
 
 
 def step_of(body: bytes) -> str:
-    mark = MARK.search(body)
-    if mark is None:
+    found = _STEPS.search(body)
+    if found is None:
         return "ok"
-    key, steps = mark[1], mark[2].decode().split(",")
+    key, steps = found[1], found[2].decode().split(",")
     print("asked:", key.decode(), flush=True)
     seen[key] += 1
     return steps[min(seen[key], len(steps)) - 1]
@@ -83,8 +85,14 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                 await asyncio.sleep(3600)
             status, body = reply(step)
             size = len(body) + (1000 if step == "dropmid" else 0)
-            head_out = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nx-request-id: req-{step}\r\n"
-            writer.write(f"{head_out}content-length: {size}\r\n\r\n".encode() + body)
+            lines = (
+                f"HTTP/1.1 {status} X",
+                "content-type: application/json",
+                f"x-request-id: req-{step}",
+                f"content-length: {size}",
+                "\r\n",
+            )
+            writer.write("\r\n".join(lines).encode() + body)
             await writer.drain()
             if step == "dropmid":
                 await asyncio.sleep(0.05)

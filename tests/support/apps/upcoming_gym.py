@@ -1,4 +1,7 @@
-"""A server on the stand-in for the coming NeMo Gym: what it replies, and what its trace holds, as one JSON object."""
+"""A server on the stand-in for the upcoming NeMo Gym.
+
+Prints its replies and what its traces hold, as one JSON object.
+"""
 
 import asyncio
 import json
@@ -21,7 +24,7 @@ trace.set_tracer_provider(provider)
 from nemo_gym.core import failure_transport  # noqa: E402
 from nemo_gym.core.failure_records import FailureBoundary, FailureEvent, FailureReport  # noqa: E402
 from nemo_gym.core.typed_exceptions import NgFailureEvent  # noqa: E402
-from nemo_gym.server_runtime.request_handling.exception_handling import ExceptionHandlingMiddleware  # noqa: E402
+from nemo_gym.server_runtime.request_handling import exception_handling  # noqa: E402
 from starlette.responses import JSONResponse  # noqa: E402
 
 from failgraph.instrumentation import hooks  # noqa: E402
@@ -39,8 +42,8 @@ async def recovered() -> dict:
     return {}
 
 
-@app.get("/told")
-async def told() -> dict:
+@app.get("/relayed")
+async def relayed() -> dict:
     event = FailureEvent(
         event_id="theirs", failure_kind="judge_failed", boundary=FailureBoundary.RESOURCES_SERVER
     )
@@ -70,7 +73,7 @@ async def between(request: Any, call_next: Any) -> Any:
 
 
 app.add_middleware(
-    ExceptionHandlingMiddleware,
+    exception_handling.ExceptionHandlingMiddleware,
     failure_reply=lambda error: JSONResponse({"failed": str(error)}, status_code=502),
 )
 FastAPIInstrumentor.instrument_app(app)
@@ -80,21 +83,17 @@ async def main() -> dict[str, Any]:
     found = {}
     transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-        for path in ("recovered", "told", "raises", "outside"):
+        for path in ("recovered", "relayed", "raises", "outside"):
             reply = await http.get(f"/{path}", headers={"x-ng-failure-accept": "1"})
             values = reply.headers.get_list("x-ng-failure-report")
-            events = [
-                event.attributes for span in exporter.get_finished_spans() for event in span.events
-            ]
-            own = [
-                span.attributes.get("nemo.gym.failure.report.id")
-                for span in exporter.get_finished_spans()
-            ]
+            spans = exporter.get_finished_spans()
+            events = [event.attributes for span in spans for event in span.events]
+            own_ids = [span.attributes.get("nemo.gym.failure.report.id") for span in spans]
             exporter.clear()
             found[path] = {
                 "status": reply.status_code,
                 "headers": values,
-                "own": next(filter(None, own), None),
+                "own": next(filter(None, own_ids), None),
                 "events": [
                     {key.rpartition("failure.")[2]: value for key, value in each.items()}
                     for each in events

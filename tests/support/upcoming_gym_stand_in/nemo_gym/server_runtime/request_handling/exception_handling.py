@@ -1,4 +1,4 @@
-"""Stand-in: the middleware that answers exceptions, and says on every reply which failures were seen."""
+"""Stand-in: the middleware that answers exceptions and puts a failure report on every reply."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ExceptionHandlingMiddleware:
         log.set(seen)
         own = FailureReport()
 
-        async def told(message: Any) -> None:
+        async def send_with_report(message: Any) -> None:
             if message["type"] == "http.response.start":
                 report = FailureReport(
                     events={**seen.report.events, **own.events}, failure_id=own.failure_id
@@ -35,7 +35,7 @@ class ExceptionHandlingMiddleware:
             await send(message)
 
         try:
-            await self.app(scope, receive, told)
+            await self.app(scope, receive, send_with_report)
         except Exception as error:
             own = failure_report_for(error)
-            await self.failure_reply(error)(scope, receive, told)
+            await self.failure_reply(error)(scope, receive, send_with_report)
