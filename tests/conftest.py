@@ -20,6 +20,7 @@ from failgraph.context import current_hop
 from failgraph.readers import Reading, read
 from failgraph.recording import recorder as recorder_module
 from failgraph.redaction.own_rules import load_function
+from otlp_server import Receiver
 from programs import clean_environment
 from real_programs import HOW_TO_GET, find
 
@@ -98,6 +99,13 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
         settings.current.cache_clear()
 
     return put
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Return an OTLP receiver for the programs that a test starts."""
+    with Receiver() as listening:
+        yield listening
 
 
 @pytest.fixture

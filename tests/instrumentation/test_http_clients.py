@@ -24,6 +24,7 @@ from failgraph import (
 from failgraph.instrumentation import attach as attaching
 from failgraph.redaction import redact
 from failgraph.transport.header_encoder import encode_headers
+from sdk_spans import failure_events
 
 httpx = pytest.importorskip("httpx", reason="this set has no httpx")
 P = "nemo.gym.failure."
@@ -125,15 +126,6 @@ def get(request):
     return lambda url, headers=None: asyncio.run(request.param(url, headers))
 
 
-def written(exporter) -> list[dict]:
-    return [
-        dict(e.attributes)
-        for s in exporter.get_finished_spans()
-        for e in s.events
-        if e.name == "nemo.gym.failure"
-    ]
-
-
 def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter):
     """What the peer recorded is in the hop's report, not recorded again, and an effect names its span."""
     peer.headers = told(event("remote", failure_reason="busy"), own="remote")
@@ -148,7 +140,7 @@ def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter)
     assert peer.asked[0]["x-ng-failure-accept"] == "1"
     assert report.events["remote"] == event("remote", failure_reason="busy")
     assert report.events[effect.event_id].cause_id == "remote"
-    (attributes,) = written(exporter)
+    (attributes,) = failure_events(exporter.get_finished_spans())
     assert attributes[P + "id"] == effect.event_id
     assert attributes[P + "cause.span_id"] == f"{PLACE.span_id:016x}"
     assert attributes[P + "cause.trace_id"] == f"{PLACE.trace_id:032x}"
@@ -161,7 +153,7 @@ def test_what_a_peer_only_passed_on_is_recorded_here_as_remote(get, peer, tracer
         get(peer.url())
         get(peer.url())
         assert list(current_report().events) == ["remote"]
-    (attributes,) = written(exporter)
+    (attributes,) = failure_events(exporter.get_finished_spans())
     assert attributes[P + "id"] == "remote"
     assert attributes[P + "remote"] is True
 
@@ -177,7 +169,7 @@ def test_a_local_failure_is_never_overwritten(get, peer, tracer, exporter):
         get(peer.url())
         record(event("effect", cause_id="mine"))
         assert current_report().events["mine"] == mine
-    effect = written(exporter)[-1]
+    effect = failure_events(exporter.get_finished_spans())[-1]
     assert recorded.span_context == span.get_span_context()
     assert effect[P + "cause.span_id"] == f"{span.get_span_context().span_id:016x}"
 
@@ -200,7 +192,7 @@ def test_a_third_party_is_neither_asked_nor_believed(get, peer, tracer, exporter
         get(peer.url(), {"X-NG-Failure-Accept": "1"})
         assert current_report() == FailureReport()
     assert not [asked for asked in peer.asked if "x-ng-failure-accept" in asked]
-    assert written(exporter) == []
+    assert failure_events(exporter.get_finished_spans()) == []
 
 
 def test_a_redirect_to_a_third_party(get, peer, tracer, exporter, setting):
@@ -256,7 +248,7 @@ def test_a_header_that_is_no_report_changes_nothing(get, peer, tracer, exporter,
         raise_for_failure(response)
         assert not current_report().events
     assert (getattr(response, "status", None) or response.status_code) == 200
-    assert written(exporter) == []
+    assert failure_events(exporter.get_finished_spans()) == []
 
 
 def test_a_request_is_afterwards_what_its_caller_made_it(get, peer, setting):
@@ -323,7 +315,7 @@ def test_a_proxy_is_neither_asked_nor_believed(client, peer, tracer, exporter):
         assert current_report() == FailureReport()
     assert len(peer.asked) == 1
     assert "x-ng-failure-accept" not in peer.asked[0]
-    assert written(exporter) == []
+    assert failure_events(exporter.get_finished_spans()) == []
 
 
 def test_contribs_instrumentation_comes_and_goes_beside_us(peer, make_provider, exporter):

@@ -29,12 +29,6 @@ from programs import (
 )
 
 
-@pytest.fixture
-def receiver():
-    with Receiver() as listening:
-        yield listening
-
-
 def run(receiver: Receiver, command: list[str], extra: dict[str, str]) -> tuple[dict, str]:
     """Run a program to its end; what it printed as JSON, and its standard error."""
     done = subprocess.run(

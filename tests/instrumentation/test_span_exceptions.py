@@ -20,6 +20,7 @@ from failgraph.codec import decode
 from failgraph.instrumentation import attach as attaching, providers
 from failgraph.transport.header_encoder import encode_headers
 from redaction_corpus import SECRETS
+from sdk_spans import failure_events
 
 SDK_OWN = dict(vars(Span))
 KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
@@ -361,10 +362,7 @@ def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
     assert len(spans) == 4 * len(SECRETS)
     for number, case in enumerate(SECRETS):
         mine = spans[4 * number : 4 * number + 4]
-        failures = [
-            dict(e.attributes) for span in mine for e in span.events if e.name == "nemo.gym.failure"
-        ]
-        report, _ = decode(failures)
+        report, _ = decode(failure_events(mine))
         assert len(report.events) == 1
         told = encode_headers(report, {}, 60_000)
         exported = "\n".join([*map(texts, mine), repr(json.loads(told.report_value))])

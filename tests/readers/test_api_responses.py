@@ -27,6 +27,7 @@ from dialects import (
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING, Loss
 from failgraph.readers import Reading, read, spans
+from json_paths import json_paths
 from otlp_file import PREFIX, SECOND, SERVER, TRACE, process, reported, seen, span
 
 pytestmark = pytest.mark.once
@@ -385,19 +386,6 @@ JUNK = st.one_of(
 )
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Any:
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, item in items:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
 @pytest.mark.slow
 @hypothesis_settings(max_examples=500, deadline=None)
 @given(st.data())
@@ -406,7 +394,7 @@ def test_fields_of_any_type_are_read_or_refused(data):
     name = data.draw(st.sampled_from(["Jaeger v1", "Jaeger v3", "Tempo v1", "Tempo v2"]))
     document = json.loads(DIALECTS[name](SMALL))
     for _ in range(data.draw(st.integers(1, 3))):
-        found = list(places(document))
+        found = list(json_paths(document))
         if not found:
             break
         *path, last = data.draw(st.sampled_from(found))

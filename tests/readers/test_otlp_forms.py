@@ -27,6 +27,7 @@ from failgraph import NgFailureEvent
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING
 from failgraph.readers import Reading, read, spans
+from json_paths import json_paths
 
 
 @pytest.fixture
@@ -347,20 +348,6 @@ JUNK = st.one_of(
 )
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place of a document."""
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, item in items:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
 @pytest.mark.slow
 @hypothesis_settings(
     max_examples=400,
@@ -373,7 +360,7 @@ def test_a_damaged_document_never_raises_and_never_invents_a_failure(document, t
     original = read_from(tmp_path, text(document)).traces[0]
     damaged = copy.deepcopy(document)
     for _ in range(data.draw(st.integers(1, 3))):
-        found = list(places(damaged))
+        found = list(json_paths(damaged))
         if not found:
             break
         *path, last = data.draw(st.sampled_from(found))

@@ -16,17 +16,12 @@ from builders import failure
 from failgraph import FailureReport, NgFailureEvent, semconv
 from failgraph.codec import decode
 from failgraph.recording import hop_log, index
+from sdk_spans import failure_events
 
 
 def rebuilt(*spans) -> FailureReport:
     """The report of the hop on the first of `spans`, rebuilt from what stands on all of them."""
-    events = [
-        event.attributes
-        for span in spans
-        for event in span.events
-        if event.name == semconv.EVENT_NAME
-    ]
-    return decode(events, spans[0].attributes)[0]
+    return decode(failure_events(spans), spans[0].attributes)[0]
 
 
 def test_a_hop_writes_the_report_that_its_code_saw(tracer):
@@ -500,11 +495,7 @@ def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them
     ):
         raise ConnectionRefusedError("nobody there")
     (span,) = exporter.get_finished_spans()
-    kinds = [
-        event.attributes["nemo.gym.failure.kind"]
-        for event in span.events
-        if event.name == "nemo.gym.failure"
-    ]
+    kinds = [event["nemo.gym.failure.kind"] for event in failure_events([span])]
     assert kinds == (["transport_unreachable"] if all_of_them else [])
     assert ("nemo.gym.failure.report.id" in span.attributes) is all_of_them
 

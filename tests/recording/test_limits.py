@@ -15,6 +15,7 @@ from failgraph import semconv
 from failgraph.codec import decode
 from failgraph.codec.event_decoder import decode_event
 from failgraph.recording import index
+from sdk_spans import failure_events
 
 TIGHT = {"max_events": 4, "max_attributes": 8, "max_event_attributes": 8, "max_span_attributes": 8}
 MANY_FIELDS = {
@@ -23,15 +24,6 @@ MANY_FIELDS = {
     "operation": "generate",
     "details": {"provider_request_id": "r"},
 }
-
-
-def ours(spans) -> list[dict[str, object]]:
-    return [
-        dict(event.attributes)
-        for span in spans
-        for event in span.events
-        if event.name == semconv.EVENT_NAME
-    ]
 
 
 @pytest.fixture(autouse=True)
@@ -54,10 +46,12 @@ def test_events_beyond_the_limit_go_on_failure_spans(make_provider, exporter):
             effect.__cause__ = cause
         failgraph.record(chain[-1], own=True)
     spans = exporter.get_finished_spans()
-    assert {event[semconv.ID] for event in ours(spans)} == {each.event_id for each in chain}
+    assert {event[semconv.ID] for event in failure_events(spans)} == {
+        each.event_id for each in chain
+    }
     assert [event.name for event in span.events].count("theirs") == 1
     assert all(each.dropped_events == 0 for each in spans)
-    report, _ = decode(ours(spans), span.attributes)
+    report, _ = decode(failure_events(spans), span.attributes)
     assert report.failure_id == chain[-1].event_id
     assert span.attributes[semconv.REPORT_ROOT_ID] == chain[0].event_id
 
@@ -80,7 +74,7 @@ def test_no_attribute_of_the_users_is_evicted(make_provider, theirs):
         failgraph.record(failure(), own=True)
     assert attributes.items() <= dict(span.attributes).items()
     assert span.dropped_attributes == 0
-    report, _ = decode(ours([span]), span.attributes)
+    report, _ = decode(failure_events([span]), span.attributes)
     free = 8 - theirs
     assert (semconv.REPORT_SCHEMA_VERSION in span.attributes) == (free >= 1)
     assert (report.failure_id is not None) == (free >= 2)
@@ -97,7 +91,7 @@ def test_with_8_attributes_an_event_keeps_what_identifies_it(make_provider):
         )
         effect.__cause__ = cause
         failgraph.record(effect)
-    event = ours([span])[1]
+    event = failure_events([span])[1]
     assert len(event) <= 8
     assert span.events[1].dropped_attributes == 0
     decoded = decode_event(event)
@@ -115,7 +109,7 @@ def test_with_a_value_limit_of_20_nothing_is_cut(make_provider):
         effect.__cause__ = cause
         failgraph.record(effect, own=True)
         expected = failgraph.current_report()
-    events = ours([span])
+    events = failure_events([span])
     assert decode(events) == (expected.model_copy(update={"failure_id": None}), ())
     assert events[0][semconv.ERROR_TYPE] == "_OTHER"
     assert semconv.CAUSE_TRACE_ID not in events[1]
@@ -136,7 +130,7 @@ def test_all_limits_at_once(make_provider, exporter):
         for cause, effect in itertools.pairwise(chain):
             effect.__cause__ = cause
         failgraph.record(chain[-1], own=True)
-    report, losses = decode(ours(exporter.get_finished_spans()))
+    report, losses = decode(failure_events(exporter.get_finished_spans()))
     assert {key: event.cause_id for key, event in report.events.items()} == {
         effect.event_id: cause.event_id if cause else None
         for cause, effect in zip([None, *chain], chain, strict=False)
@@ -173,7 +167,10 @@ def test_no_link_of_the_users_is_evicted(make_provider):
         effect.__cause__ = cause
         failgraph.record(effect)
     assert [link.context for link in span.links] == [theirs.context]
-    assert ours([span])[0][semconv.CAUSE_SPAN_ID] == f"{cause_span.get_span_context().span_id:016x}"
+    assert (
+        failure_events([span])[0][semconv.CAUSE_SPAN_ID]
+        == f"{cause_span.get_span_context().span_id:016x}"
+    )
 
 
 def test_what_later_events_push_out_is_named_by_the_reader(make_provider):
@@ -186,7 +183,7 @@ def test_what_later_events_push_out_is_named_by_the_reader(make_provider):
         failgraph.record(error, own=True)
         for number in range(4):
             span.add_event(f"theirs {number}")
-    report, losses = decode(ours([span]), span.attributes)
+    report, losses = decode(failure_events([span]), span.attributes)
     assert (report.events, report.omitted) == ({}, True)
     assert [(loss.kind, loss.detail) for loss in losses] == [("event_missing", error.event_id)]
 
@@ -202,6 +199,6 @@ def test_limits_that_cannot_be_hashed_lose_no_failure(tracer, exporter):
         span._limits = ByValue()
         recorded = failgraph.record(failure())
     assert recorded.placement == "span"
-    assert [event[semconv.ID] for event in ours(exporter.get_finished_spans())] == [
+    assert [event[semconv.ID] for event in failure_events(exporter.get_finished_spans())] == [
         recorded.event_id
     ]

@@ -67,12 +67,6 @@ def test_a_line_that_a_kill_has_torn_is_one_loss(tmp_path, setting):
 # --- what is exported when a process ends
 
 
-@pytest.fixture
-def receiver():
-    with Receiver() as listening:
-        yield listening
-
-
 @pytest.mark.parametrize(
     "ways",
     [

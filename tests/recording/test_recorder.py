@@ -23,10 +23,7 @@ from builders import failure
 from failgraph import NgFailureEvent, semconv
 from failgraph.recording import index
 from failgraph.recording.recorder import recorder
-
-
-def events_of(span) -> list[dict[str, object]]:
-    return [dict(event.attributes) for event in span.events if event.name == semconv.EVENT_NAME]
+from sdk_spans import failure_events
 
 
 def spans_by_name(exporter: InMemorySpanExporter) -> dict[str, object]:
@@ -35,7 +32,9 @@ def spans_by_name(exporter: InMemorySpanExporter) -> dict[str, object]:
 
 def all_ids(exporter: InMemorySpanExporter) -> list[str]:
     return [
-        event[semconv.ID] for span in exporter.get_finished_spans() for event in events_of(span)
+        event[semconv.ID]
+        for span in exporter.get_finished_spans()
+        for event in failure_events([span])
     ]
 
 
@@ -78,7 +77,7 @@ def test_an_effect_names_the_span_of_its_cause(tracer, exporter):
         effect = failure()
         effect.__cause__ = cause
         failgraph.record(effect)
-    (event,) = events_of(spans_by_name(exporter)["two"])
+    (event,) = failure_events([spans_by_name(exporter)["two"]])
     context = one.get_span_context()
     assert event[semconv.CAUSE_ID] == cause.event_id
     assert event[semconv.CAUSE_TRACE_ID] == f"{context.trace_id:032x}"
@@ -265,7 +264,7 @@ def test_keywords_fill_only_what_the_failure_does_not_say(tracer, error, hints, 
     """A foreign exception takes boundary, kind and reason from the keywords; a failure keeps what it says itself."""
     with tracer.start_as_current_span("work") as span:
         failgraph.record(error, **hints)
-    (event,) = events_of(span)
+    (event,) = failure_events([span])
     assert (event[semconv.BOUNDARY], event[semconv.KIND], event[semconv.REASON]) == expected
 
 
@@ -296,7 +295,7 @@ def test_a_foreign_exception_is_one_failure_however_often_it_is_recorded(tracer,
         effect.__cause__ = error
         failgraph.record(effect)
     assert all_ids(exporter) == [first.event_id, effect.event_id]
-    assert events_of(spans_by_name(exporter)["work"])[1][semconv.CAUSE_ID] == first.event_id
+    assert failure_events([spans_by_name(exporter)["work"]])[1][semconv.CAUSE_ID] == first.event_id
 
 
 def test_a_recorded_foreign_exception_pickles_without_failgraph():
@@ -324,7 +323,7 @@ def test_the_members_of_a_group_are_recorded(tracer, exporter):
     with tracer.start_as_current_span("work"):
         recorded = failgraph.record(Group(first, Group(second)), boundary="agent", kind="x_y")
     assert recorded.event_id == first.event_id
-    assert [event[semconv.KIND] for event in events_of(spans_by_name(exporter)["work"])] == [
+    assert [event[semconv.KIND] for event in failure_events([spans_by_name(exporter)["work"]])] == [
         "a_first",
         "x_y",
     ]
@@ -337,7 +336,7 @@ def test_a_copy_from_elsewhere_is_marked_remote(tracer, exporter):
         effect = failure()
         effect.__cause__ = remote
         failgraph.record(effect)
-    copy, own = events_of(spans_by_name(exporter)["work"])
+    copy, own = failure_events([spans_by_name(exporter)["work"]])
     assert copy[semconv.REMOTE] is True
     assert semconv.REMOTE not in own
     assert own[semconv.CAUSE_ID] == copy[semconv.ID]
@@ -383,7 +382,7 @@ def test_deferred_takes_no_lock_and_is_written_at_the_flush_of_the_provider(
         assert recorded == [(error.event_id, "deferred", None)]
         assert not span.events
         provider.force_flush()
-        (event,) = events_of(span)
+        (event,) = failure_events([span])
     assert event[semconv.ID] == error.event_id
 
 
@@ -509,8 +508,8 @@ def test_an_unknown_kind_is_kept_and_flagged_once(tracer, caplog):
     ):
         failgraph.record(failure("Not A Name"))
         failgraph.record(failure("Not A Name"))
-    assert events_of(span)[0][semconv.KIND] == "Not A Name"
-    assert events_of(span)[0][semconv.ERROR_TYPE] == "_OTHER"
+    assert failure_events([span])[0][semconv.KIND] == "Not A Name"
+    assert failure_events([span])[0][semconv.ERROR_TYPE] == "_OTHER"
     assert len(caplog.records) == 1
     assert failgraph.stats()["unknown_kind"] == 2
 
@@ -519,7 +518,7 @@ def test_text_that_would_lose_the_batch_is_written_out(tracer):
     """A lone surrogate is escaped visibly and counted; the event survives."""
     with tracer.start_as_current_span("work") as span:
         failgraph.record(failure("kind\udc80", failure_reason="reason \ud800"))
-    (event,) = events_of(span)
+    (event,) = failure_events([span])
     assert event[semconv.KIND] == "kind\\udc80"
     assert event[semconv.REASON] == "reason \\ud800"
     assert failgraph.stats()["surrogate_escaped"] >= 2
@@ -572,5 +571,8 @@ def test_a_stand_in_for_gyms_own_exception_class_is_a_failure_too(tracer):
         assert failgraph.record(error) == ("gym-1", "span", span.get_span_context())
         record = FailureEvent(event_id="gym-2", failure_kind="judge_failed", boundary="agent")
         assert failgraph.record(record).event_id == "gym-2"
-    assert [event[semconv.BOUNDARY] for event in events_of(span)] == ["resources_server", "agent"]
+    assert [event[semconv.BOUNDARY] for event in failure_events([span])] == [
+        "resources_server",
+        "agent",
+    ]
     assert failgraph.stats()["record_unknown_field"] == 2

@@ -23,10 +23,7 @@ from failgraph.context import current_hop
 from failgraph.recording import hop_log, index, sdk_spans
 from failgraph.recording.api import watching
 from failgraph.recording.recorder import recorder
-
-
-def ours(span) -> list[dict[str, object]]:
-    return [dict(each.attributes) for each in span.events if each.name == semconv.EVENT_NAME]
+from sdk_spans import failure_events
 
 
 @pytest.mark.parametrize("escapes", [True, False])
@@ -85,7 +82,7 @@ def test_what_could_not_be_written_on_a_dropped_span_is_written_above_it(make_pr
                 raise error
         except NgFailureEvent as caught:
             failgraph.record(caught, span=server, own=True)
-    assert [each[semconv.ID] for each in ours(server)] == [error.event_id]
+    assert [each[semconv.ID] for each in failure_events([server])] == [error.event_id]
     assert server.attributes[semconv.REPORT_ID] == error.event_id
 
 
@@ -101,9 +98,12 @@ def test_the_observers_own_is_written_after_a_peers_copy(tracer):
             effect = failure("an_effect")
             effect.__cause__ = original
             failgraph.record(effect)
-    assert ours(peer)[0][semconv.REMOTE] is True
-    assert semconv.REMOTE not in ours(server)[0]
-    assert ours(server)[1][semconv.CAUSE_SPAN_ID] == f"{server.get_span_context().span_id:016x}"
+    assert failure_events([peer])[0][semconv.REMOTE] is True
+    assert semconv.REMOTE not in failure_events([server])[0]
+    assert (
+        failure_events([server])[1][semconv.CAUSE_SPAN_ID]
+        == f"{server.get_span_context().span_id:016x}"
+    )
 
 
 def test_hops_of_generators_may_end_in_any_order(tracer):
@@ -266,7 +266,8 @@ def test_a_failure_span_under_a_remote_span_keeps_the_limits_of_its_own_provider
     (span,) = exporter.get_finished_spans()
     assert span.events[0].dropped_attributes == 0
     assert (
-        ours(span)[0][semconv.ID] + "".join(ours(span)[0][semconv.ID + "_rest"])
+        failure_events([span])[0][semconv.ID]
+        + "".join(failure_events([span])[0][semconv.ID + "_rest"])
         == recorded.event_id
     )
 
@@ -278,7 +279,7 @@ def test_a_deferred_failure_keeps_the_span_that_was_given(tracer):
         error = failure()
         failgraph.record(error, span=given, deferred=True)
     failgraph.flush()
-    assert [each[semconv.ID] for each in ours(given)] == [error.event_id]
+    assert [each[semconv.ID] for each in failure_events([given])] == [error.event_id]
 
 
 def test_what_was_deferred_in_a_hop_is_in_its_report(tracer):
@@ -288,7 +289,7 @@ def test_what_was_deferred_in_a_hop_is_in_its_report(tracer):
         assert set(failgraph.current_report().events) == {"one"}
         failgraph.record(event("two"), deferred=True)
     assert set(span.attributes[semconv.REPORT_IDS]) == {"one", "two"}
-    assert not [each for each in ours(span) if semconv.LATE in each]
+    assert not [each for each in failure_events([span]) if semconv.LATE in each]
 
 
 def test_the_next_span_that_ends_writes_what_was_deferred(tracer, exporter):
@@ -296,7 +297,7 @@ def test_the_next_span_that_ends_writes_what_was_deferred(tracer, exporter):
     failgraph.record(event("one"), span=(span := tracer.start_span("work")), deferred=True)
     with tracer.start_as_current_span("any"):
         pass
-    assert [each[semconv.ID] for each in ours(span)] == ["one"]
+    assert [each[semconv.ID] for each in failure_events([span])] == ["one"]
 
 
 def test_deferred_failures_that_found_no_place_are_counted():
@@ -392,7 +393,10 @@ def test_a_cause_is_looked_for_in_this_trace_first(tracer):
         ):
             failgraph.record(event("cause"))
         failgraph.record(event("effect", cause_id="cause"))
-    assert ours(span)[1][semconv.CAUSE_TRACE_ID] == f"{span.get_span_context().trace_id:032x}"
+    assert (
+        failure_events([span])[1][semconv.CAUSE_TRACE_ID]
+        == f"{span.get_span_context().trace_id:032x}"
+    )
     assert not span.links
 
 
@@ -410,8 +414,8 @@ def test_a_groups_own_explicit_cause_is_recorded_too(tracer):
         group = Group(ValueError("member"))
         group.__cause__ = failure("a_cause")
         recorded = failgraph.record(group, boundary="agent", kind="a_member")
-    assert [each[semconv.KIND] for each in ours(span)] == ["a_cause", "a_member"]
-    assert recorded.event_id == ours(span)[1][semconv.ID]
+    assert [each[semconv.KIND] for each in failure_events([span])] == ["a_cause", "a_member"]
+    assert recorded.event_id == failure_events([span])[1][semconv.ID]
 
 
 def test_a_group_in_a_ring_or_very_deep_is_recorded_all_the_same(tracer):
@@ -424,7 +428,7 @@ def test_a_group_in_a_ring_or_very_deep_is_recorded_all_the_same(tracer):
     with tracer.start_as_current_span("work") as span:
         failgraph.record(ring)
         failgraph.record(deep)
-    assert [each[semconv.KIND] for each in ours(span)] == ["in_a_ring", "very_deep"]
+    assert [each[semconv.KIND] for each in failure_events([span])] == ["in_a_ring", "very_deep"]
 
 
 def test_an_id_that_is_no_text_is_written_as_text():
@@ -517,14 +521,14 @@ def test_a_failure_without_a_boundary_is_counted_once_wherever_it_stands(tracer)
         top.__cause__ = nameless
         failgraph.record(top)
     assert failgraph.stats()["no_boundary"] == 1
-    assert [each.get(semconv.CAUSE_ID) for each in ours(span)] == [None, root.event_id]
+    assert [each.get(semconv.CAUSE_ID) for each in failure_events([span])] == [None, root.event_id]
 
 
 def test_a_kind_given_with_a_failure_that_has_none_is_taken(tracer):
     """The keyword fills what the failure does not say."""
     with tracer.start_as_current_span("work") as span:
         failgraph.record(NgFailureEvent("", boundary="agent"), kind="judge_failed")
-    assert ours(span)[0][semconv.KIND] == "judge_failed"
+    assert failure_events([span])[0][semconv.KIND] == "judge_failed"
 
 
 def test_a_link_that_the_user_has_made_is_not_made_again(tracer):
@@ -554,7 +558,7 @@ def test_an_exception_that_refuses_attributes_is_marked_all_the_same(tracer):
     with tracer.start_as_current_span("work") as span:
         assert failgraph.record(error, boundary="agent", kind="x_y").placement == "span"
         assert failgraph.record(error, boundary="agent", kind="x_y").placement == "duplicate"
-    assert len(ours(span)) == 1
+    assert len(failure_events([span])) == 1
 
 
 def test_what_is_recorded_after_the_end_of_its_trace_goes_first(tracer, monkeypatch):
@@ -589,8 +593,8 @@ def test_late_is_what_comes_after_the_report_of_the_span(tracer):
         with failgraph.hop():
             context = contextvars.copy_context()
         context.run(lambda: failgraph.record(failure()))
-    assert semconv.LATE not in ours(span)[0]
-    assert span.attributes[semconv.REPORT_IDS] == (ours(span)[0][semconv.ID],)
+    assert semconv.LATE not in failure_events([span])[0]
+    assert span.attributes[semconv.REPORT_IDS] == (failure_events([span])[0][semconv.ID],)
 
 
 def test_all_events_of_all_traces_are_bounded(tracer, monkeypatch):

@@ -16,7 +16,7 @@ import random
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ from failgraph.view import (
     tree_text,
 )
 from gym_rows import ROWS, lines
+from json_paths import json_paths
 from otlp_file import SERVER, failure_span, process, reported, seen, span
 
 DOCUMENT = process(
@@ -189,20 +190,6 @@ _NESTS = {
 """Nests, by what stands for them in a document: Python could not print the deepest."""
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to each value inside a document."""
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, item in items:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
 def damage(data: bytes, rng: random.Random) -> bytes:
     """A damaged copy of a source, in its structure where it is JSON, or in its bytes."""
     if rng.random() < 0.6:
@@ -231,7 +218,7 @@ def damage(data: bytes, rng: random.Random) -> bytes:
 
 
 def _misplace(document: list[Any], rng: random.Random) -> None:
-    found = list(places(document))
+    found = list(json_paths(document))
     if not found:
         return
     *path, last = rng.choice(found)

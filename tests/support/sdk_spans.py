@@ -1,9 +1,9 @@
-"""Turn OTLP JSON into ended spans of the SDK, for its real exporters to send."""
+"""Spans of the SDK: read their failure events, or make them from OTLP JSON for a real exporter."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,19 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
+from failgraph.semconv import EVENT_NAME
+
 IS_REMOTE = 0x200  # OTLP's flag of a span whose parent belongs to another process
+
+
+def failure_events(spans: Iterable[ReadableSpan]) -> list[dict[str, Any]]:
+    """Return the attributes of each failure event on these spans, in order."""
+    return [
+        dict(event.attributes)
+        for span in spans
+        for event in span.events
+        if event.name == EVENT_NAME
+    ]
 
 
 def sdk_spans(path: Path) -> Iterator[ReadableSpan]:
