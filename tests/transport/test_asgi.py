@@ -1,4 +1,4 @@
-"""The server layer: what happens in a request is in its trace, once, at its place, and its own failure is marked."""
+"""The server layer: a request's failures are recorded once, in its trace, and its own is marked."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def attached():
     yield
     attaching.detach()
     if hasattr(BackgroundTask, "_otel_original_call"):
-        # OpenTelemetry's instrumentation wraps it once a process, with the tracer of the first application.
+        # OpenTelemetry's instrumentation wraps it once per process, with its first tracer.
         BackgroundTask.__call__ = BackgroundTask._otel_original_call
         del BackgroundTask._otel_original_call
 
 
 def contrib(provider, **options):
-    """Traced by OpenTelemetry's own instrumentation."""
+    """Return an application that OpenTelemetry's own instrumentation traces."""
     instrumentor = pytest.importorskip("opentelemetry.instrumentation.fastapi").FastAPIInstrumentor
     app = fastapi.FastAPI(**options)
     instrumentor.instrument_app(app, tracer_provider=provider)
@@ -56,13 +56,13 @@ def contrib(provider, **options):
 
 
 def native(provider, **options):
-    """FastAPI traces itself, from 0.165 on."""
+    """Return an application that FastAPI itself traces, from 0.165 on."""
     pytest.importorskip("fastapi.telemetry", reason="this FastAPI does not trace itself")
     return fastapi.FastAPI(telemetry={"tracer_provider": provider}, **options)
 
 
 def starlettes(provider, **options):
-    """Traced by Starlette's own middleware."""
+    """Return an application that Starlette's own middleware traces."""
     middleware = pytest.importorskip(
         "starlette.middleware.opentelemetry", reason="this Starlette has no tracing"
     )
@@ -72,7 +72,7 @@ def starlettes(provider, **options):
 
 
 def untraced(provider, **options):
-    """Not traced at all."""
+    """Return an application that is not traced."""
     try:
         return fastapi.FastAPI(telemetry={"tracing": False}, **options)
     except TypeError:
@@ -81,7 +81,7 @@ def untraced(provider, **options):
 
 @pytest.fixture(params=[contrib, native, starlettes])
 def app(request, make_provider):
-    """A traced application; routes are added by the test."""
+    """A traced application, to which the test adds routes."""
     provider = make_provider()
     made = request.param(provider)
     made.state.tracer = provider.get_tracer("test")
@@ -90,7 +90,7 @@ def app(request, make_provider):
 
 @pytest.fixture
 def spans(exporter):
-    """The finished spans, by name of what they are: the SERVER span is `server`."""
+    """The finished spans by name. The SERVER span has the name `server`."""
 
     def read() -> dict:
         return {
@@ -103,7 +103,10 @@ def spans(exporter):
 
 @pytest.fixture
 def written(exporter):
-    """Each failure event that was written: (span or its failure span's parent, kind, late)."""
+    """Each failure event that was written, by time: (span, kind, late).
+
+    The span of a failure span is its parent.
+    """
 
     def read() -> list[tuple[str, str, bool]]:
         by_id = {span.context.span_id: span for span in exporter.get_finished_spans()}
@@ -130,7 +133,7 @@ def written(exporter):
 
 
 def own(span) -> str | None:
-    """The id of the own failure that a span names."""
+    """Return the id of the own failure that a span names."""
     return span.attributes.get(P + "report.id")
 
 
@@ -141,7 +144,7 @@ def report(answer) -> FailureReport:
 
 
 def check_own(answer, span, kind: str) -> None:
-    """Header and span name the same own failure, of that kind."""
+    """Check that header and span name the same own failure, of that kind."""
     found = report(answer)
     assert found.failure_id == own(span)
     assert found.events[found.failure_id].failure_kind == kind
@@ -149,7 +152,7 @@ def check_own(answer, span, kind: str) -> None:
 
 
 def test_a_route_that_raises(app, spans, written):
-    """A 500: recorded on the request's span, marked as its own, told to the peer that asked."""
+    """It is recorded on the request's span, marked as its own, and sent to the peer that asked."""
 
     @app.get("/")
     def route():
@@ -165,7 +168,7 @@ def test_a_route_that_raises(app, spans, written):
 
 
 def test_an_inner_span_keeps_its_failure(app, spans, written):
-    """The failure is where it was, the report where the request is."""
+    """The failure is on the inner span, the report on the request's span."""
 
     @app.get("/")
     def route():
@@ -180,7 +183,7 @@ def test_an_inner_span_keeps_its_failure(app, spans, written):
 @pytest.mark.parametrize("asynchronous", [True, False])
 @pytest.mark.parametrize("middleware", [True, False])
 def test_an_exception_handler_that_answers_503(app, spans, written, asynchronous, middleware):
-    """The failure that the handler turned into the reply is the request's own, also below a `BaseHTTPMiddleware`."""
+    """The handled failure is the request's own, also below a `BaseHTTPMiddleware`."""
     if asynchronous:
 
         @app.exception_handler(NgFailureEvent)
@@ -212,7 +215,7 @@ def test_an_exception_handler_that_answers_503(app, spans, written, asynchronous
 
 
 def test_a_handler_that_answers_200_recovers(app, spans, written):
-    """What a handler turned into success is in the trace, and not the request's own."""
+    """A failure that a handler turns into success is recorded but not the request's own."""
 
     @app.exception_handler(NgFailureEvent)
     async def handle(request, error):
@@ -231,7 +234,7 @@ def test_a_handler_that_answers_200_recovers(app, spans, written):
 
 
 def test_an_app_middleware_that_answers_500(app, spans, written):
-    """NeMo Gym's pattern: everything that a route raises becomes a JSON 500."""
+    """NeMo Gym's pattern: every exception of a route becomes a JSON 500."""
 
     @app.middleware("http")
     async def catch(request, call_next):
@@ -251,7 +254,7 @@ def test_an_app_middleware_that_answers_500(app, spans, written):
 
 
 def test_an_app_middleware_below_the_tracing_that_answers_500(make_provider, spans, written):
-    """The same with Starlette's tracing outside of it: the reply passes the tracing, and is the failure's."""
+    """The same inside of Starlette's tracing: the reply of 500 is the failure's."""
     middleware = pytest.importorskip(
         "starlette.middleware.opentelemetry", reason="this Starlette has no tracing"
     )
@@ -277,7 +280,7 @@ def test_an_app_middleware_below_the_tracing_that_answers_500(make_provider, spa
 
 
 def test_a_retry_that_recovers(app, spans, written):
-    """A failure that was caught and let go is recorded where it was made, and told, though the request succeeds."""
+    """Each caught failure is recorded where it was created, and the successful reply reports it."""
 
     @app.get("/")
     async def route():
@@ -304,7 +307,7 @@ def test_a_retry_that_recovers(app, spans, written):
 
 
 def test_a_failure_that_is_still_held_when_the_reply_starts(app, written):
-    """It need not be let go to be known."""
+    """A failure is reported although the program still holds it."""
     held = []
 
     @app.get("/")
@@ -321,7 +324,7 @@ def test_a_failure_that_is_still_held_when_the_reply_starts(app, written):
 
 
 def test_causes_of_what_escapes(app, spans, written):
-    """The chain of what a route raises: cause first, own failure last."""
+    """A chain is recorded cause first, and the outermost is the own failure."""
 
     @app.get("/")
     async def route():
@@ -338,7 +341,7 @@ def test_causes_of_what_escapes(app, spans, written):
 
 
 def test_a_background_task_that_fails_after_the_reply(app, spans, written):
-    """It is late: in the trace, in no report."""
+    """The failure is late: in the trace, but in no report."""
 
     async def later():
         raise failure("persistence_failed")
@@ -355,7 +358,7 @@ def test_a_background_task_that_fails_after_the_reply(app, spans, written):
 
 
 def test_a_stream_that_fails_after_it_began(app, written):
-    """The status was sent; what comes then is late."""
+    """The failure is late, because the status was sent before it."""
 
     async def parts():
         yield b"one"
@@ -372,7 +375,7 @@ def test_a_stream_that_fails_after_it_began(app, written):
 
 
 def test_a_request_that_is_cancelled(app, written, spans):
-    """The cancellation goes through as ever; a failure that led to it is recorded, and nothing else is."""
+    """The cancellation passes unchanged; only a failure that led to it is recorded."""
 
     @app.get("/")
     async def route():
@@ -396,7 +399,7 @@ def test_a_request_that_is_cancelled(app, written, spans):
 
 
 def test_a_client_that_goes_away(app, written):
-    """A stream to a client that is gone ends as it would without us; a failure that it meets is in the trace."""
+    """A stream to a client that is gone ends as without failgraph; its failure is recorded."""
     ended = []
 
     async def parts():
@@ -415,17 +418,17 @@ def test_a_client_that_goes_away(app, written):
     async def route():
         return StreamingResponse(parts())
 
-    with_us = run(app, headers=ACCEPTS_REPORTS, gone_after=0.05)
+    with_failgraph = run(app, headers=ACCEPTS_REPORTS, gone_after=0.05)
     attaching.detach()
-    without_us = run(app, headers=ACCEPTS_REPORTS, gone_after=0.05)
+    without_failgraph = run(app, headers=ACCEPTS_REPORTS, gone_after=0.05)
     assert ended == ["ended", "ended"]
-    assert type(with_us.raised) is type(without_us.raised)
-    assert abs(len(with_us.messages) - len(without_us.messages)) < 5
+    assert type(with_failgraph.raised) is type(without_failgraph.raised)
+    assert abs(len(with_failgraph.messages) - len(without_failgraph.messages)) < 5
     assert [kind for _, kind, _ in written()] == ["session_lost"]
 
 
 def test_a_request_without_failures_gets_the_same_bytes(app, spans):
-    """Nothing to say, nothing said: no header, no attribute."""
+    """There is no header and no attribute without a failure."""
 
     @app.get("/")
     def route():
@@ -436,22 +439,22 @@ def test_a_request_without_failures_gets_the_same_bytes(app, spans):
     assert not [key for key in spans()["server"].attributes if key.startswith(P)]
 
 
-def test_who_did_not_ask_gets_what_it_would_have_got(app, written):
-    """The bytes of a failing reply, with us and without us."""
+def test_a_client_that_did_not_ask_gets_the_same_bytes(app, written):
+    """A failing reply has the same bytes with and without failgraph if nobody asked."""
 
     @app.get("/")
     def route():
         raise failure()
 
-    with_us = run(app)
+    with_failgraph = run(app)
     attaching.detach()
-    without_us = run(app)
-    assert with_us.messages == without_us.messages
+    without_failgraph = run(app)
+    assert with_failgraph.messages == without_failgraph.messages
     assert len(written()) == 1
 
 
 @pytest.mark.parametrize(
-    ("setting_of", "headers", "client", "told"),
+    ("settings", "headers", "client", "sent"),
     [
         ({}, ACCEPTS_REPORTS, ("127.0.0.1", 1), True),
         ({}, ACCEPTS_REPORTS, ("10.1.2.3", 1), True),
@@ -474,9 +477,9 @@ def test_who_did_not_ask_gets_what_it_would_have_got(app, written):
         ),
     ],
 )
-def test_who_is_told(make_provider, setting, setting_of, headers, client, told):
-    """A peer that asks: by its address, by the token, by the setting; never who did not ask."""
-    for name, value in setting_of.items():
+def test_who_gets_a_report(make_provider, setting, settings, headers, client, sent):
+    """A peer that asks gets the report, by address, token or setting; others never do."""
+    for name, value in settings.items():
         setting(name, value)
     app = untraced(None)
 
@@ -485,12 +488,12 @@ def test_who_is_told(make_provider, setting, setting_of, headers, client, told):
         raise failure()
 
     answer = run(app, headers=headers, client=client)
-    assert ("x-ng-failure-report" in answer.headers) is told
-    assert ("vary" in answer.headers) is told
+    assert ("x-ng-failure-report" in answer.headers) is sent
+    assert ("vary" in answer.headers) is sent
 
 
 def test_without_any_tracing_the_report_still_travels(make_provider):
-    """No span at all: the failure has no place, but the caller is told."""
+    """Without a span the failure has no place in a trace, but the caller gets the report."""
     app = untraced(None)
 
     @app.get("/")
@@ -502,8 +505,8 @@ def test_without_any_tracing_the_report_still_travels(make_provider):
     assert "x-ng-failure-spans" not in answer.headers
 
 
-def test_the_spans_of_failures_are_told(app, exporter):
-    """`X-NG-Failure-Spans` names the span that holds each."""
+def test_the_spans_of_failures_are_sent(app, exporter):
+    """`X-NG-Failure-Spans` names the span that holds each failure."""
 
     @app.get("/")
     def route():
@@ -521,7 +524,7 @@ def test_the_spans_of_failures_are_told(app, exporter):
 
 
 def test_a_mounted_application_serves_the_same_request(app, spans, written):
-    """One hop, one report, whoever of the two raises."""
+    """Both applications share one hop and one report."""
     inside = untraced(None)
     app.mount("/sub", inside)
 
@@ -536,7 +539,7 @@ def test_a_mounted_application_serves_the_same_request(app, spans, written):
 
 
 def test_two_servers_in_one_process(app, make_provider, exporter, written):
-    """A request that calls another application in the same task: two hops, the inner one's failures in both."""
+    """A request inside a request is a hop of its own; both hops know its failures."""
     other = native(make_provider()) if app.state.tracer else None
 
     @other.get("/")
@@ -560,7 +563,7 @@ def test_two_servers_in_one_process(app, make_provider, exporter, written):
 
 @contextlib.contextmanager
 def served(app):
-    """A real server on loopback; its port."""
+    """Serve on loopback with uvicorn. The value is the port."""
     uvicorn = pytest.importorskip("uvicorn", reason="this set has no server")
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
@@ -573,8 +576,8 @@ def served(app):
         thread.join()
 
 
-def test_a_request_that_came_early_is_of_its_own_trace(app, exporter):
-    """uvicorn starts it where the reply before it ends, in that one's context; its hop and trace are its own."""
+def test_a_pipelined_request_has_its_own_trace(app, exporter):
+    """uvicorn starts a pipelined request in the context of the one before; it has its own trace."""
 
     @app.get("/{name}")
     async def route(name: str):
@@ -584,7 +587,9 @@ def test_a_request_that_came_early_is_of_its_own_trace(app, exporter):
 
     def request(name: str, digit: str) -> bytes:
         last = "connection: close\r\n" if name == "second" else ""
-        return f"GET /{name} HTTP/1.1\r\nhost: x\r\ntraceparent: 00-{digit * 32}-{digit * 16}-01\r\n{last}\r\n".encode()
+        traceparent = f"00-{digit * 32}-{digit * 16}-01"
+        head = f"GET /{name} HTTP/1.1\r\nhost: x\r\ntraceparent: {traceparent}\r\n{last}\r\n"
+        return head.encode()
 
     with (
         served(app) as port,
@@ -611,7 +616,7 @@ def test_a_request_that_came_early_is_of_its_own_trace(app, exporter):
 
 @pytest.mark.parametrize("when", ["while it is streamed", "after it"])
 def test_a_call_within_the_process_stays_in_the_trace(when, app, exporter):
-    """Also once the reply has begun, and with the client that in-process calls all have; the caller's context stays."""
+    """In-process calls have the same client, also after the reply began; they keep the context."""
     tracer, other = app.state.tracer, untraced(None)
 
     @other.get("/")
@@ -660,7 +665,7 @@ def test_a_call_within_the_process_stays_in_the_trace(when, app, exporter):
 
 
 def test_websockets(app, spans, written):
-    """Events on the span, a report on it, and no header anywhere."""
+    """The failure is on the span, and so is the report; there is no header."""
 
     @app.websocket("/")
     async def route(websocket: fastapi.WebSocket):
@@ -678,7 +683,7 @@ def test_websockets(app, spans, written):
 
 
 def test_the_lifespan_is_left_alone(app):
-    """No hop, no wrapper: the messages as they are."""
+    """It is no hop, and its messages pass unchanged."""
     seen = []
 
     async def lifespan():
@@ -699,7 +704,7 @@ def test_the_lifespan_is_left_alone(app):
 
 
 def test_capture_all(app, spans, written, setting):
-    """Any exception that escapes is a failure: kind by its type, boundary by the setting, and the request's own."""
+    """Each escaping exception is the own failure: kind by its type, boundary by the setting."""
     setting("CAPTURE", "all")
     setting("BOUNDARY", "resources_server")
 
@@ -726,7 +731,7 @@ def test_capture_all(app, spans, written, setting):
 
 
 def test_capture_all_and_a_cancellation(app, spans, written, setting):
-    """A cancelled request is recorded as such, and is not its own failure: the caller wanted it."""
+    """A cancelled request is recorded, but is not its own failure: the caller wanted it."""
     setting("CAPTURE", "all")
     setting("BOUNDARY", "resources_server")
 
@@ -740,7 +745,7 @@ def test_capture_all_and_a_cancellation(app, spans, written, setting):
 
 
 def test_capture_failures_leaves_foreign_exceptions_alone(app, spans, written):
-    """By default an exception without a failure in its chain is none."""
+    """By default an exception without a failure in its chain is not recorded."""
 
     @app.get("/")
     async def route():
@@ -752,8 +757,8 @@ def test_capture_failures_leaves_foreign_exceptions_alone(app, spans, written):
     assert "x-ng-failure-report" not in answer.headers
 
 
-def test_an_application_that_was_made_before(make_provider, written):
-    """Attached after the application exists, as long as it has not served yet."""
+def test_an_application_that_was_created_before(make_provider, written):
+    """An application that exists already is hooked, if it has not served a request yet."""
     attaching.detach()
     app = native(make_provider())
 
@@ -768,7 +773,7 @@ def test_an_application_that_was_made_before(make_provider, written):
 
 
 def test_the_stack_of_a_traced_application_is_what_it_was(make_provider, exporter):
-    """Instrumented once, one request span: nobody is driven to skip itself or to add a second one."""
+    """OpenTelemetry's instrumentation still adds exactly one SERVER span."""
     app = contrib(make_provider())
 
     @app.get("/")
@@ -781,7 +786,7 @@ def test_the_stack_of_a_traced_application_is_what_it_was(make_provider, exporte
 
 
 def test_a_request_that_is_traced_twice_over(make_provider, exporter, written):
-    """FastAPI's own tracing and Starlette's besides: the report is on the span that has the failures below."""
+    """Traced by FastAPI and Starlette, the report is on the span that has the failures below it."""
     middleware = pytest.importorskip(
         "starlette.middleware.opentelemetry", reason="this Starlette has no tracing"
     )
@@ -805,8 +810,8 @@ def test_a_request_that_is_traced_twice_over(make_provider, exporter, written):
     assert own(holder) == report(answer).failure_id
 
 
-def test_a_failure_that_was_let_go_holds_nothing_of_its_frames(app):
-    """A retry loop with something large in each frame keeps none of it: what is recorded later is the record."""
+def test_a_caught_failure_keeps_no_frame_alive(app):
+    """A retry loop keeps no frame alive: what is recorded later is the record."""
     held = []
 
     class Large:
@@ -828,7 +833,7 @@ def test_a_failure_that_was_let_go_holds_nothing_of_its_frames(app):
 
 
 def test_any_number_of_swallowed_failures_is_recorded(app, spans, written):
-    """Each once, whatever ends while they are recorded: on the span while it has room, then on failure spans."""
+    """Each is recorded once: on the span while it has room, then on failure spans."""
 
     @app.get("/")
     async def route():
@@ -843,7 +848,7 @@ def test_any_number_of_swallowed_failures_is_recorded(app, spans, written):
 
 
 def test_a_scope_may_be_copied(app, written):
-    """Middleware that copies its scope, deeply, is served as it would be without us."""
+    """Middleware that copies its scope deeply works as without failgraph."""
 
     class Copies:
         def __init__(self, app):
@@ -871,7 +876,7 @@ def test_a_scope_may_be_copied(app, written):
 
 
 def test_an_exception_that_is_kept_is_in_each_trace_that_it_fails(app, exporter):
-    """One made at import, or cached, and raised in several requests: each trace stands alone."""
+    """One exception object that several requests raise is recorded in each of their traces."""
     kept = failure("provider_unavailable")
 
     @app.get("/")
@@ -890,7 +895,7 @@ def test_an_exception_that_is_kept_is_in_each_trace_that_it_fails(app, exporter)
 
 
 def test_an_exception_that_is_raised_again_from_another_cause_is_a_new_failure(app):
-    """One record says one cause: with another one it has an id of its own, and both edges are true."""
+    """A record has one cause, so with another cause the exception gets another id."""
     kept = failure("provider_unavailable")
 
     @app.get("/{name}")
@@ -904,8 +909,8 @@ def test_an_exception_that_is_raised_again_from_another_cause_is_a_new_failure(a
     assert reports[0].failure_id != reports[1].failure_id
 
 
-def test_what_somebody_recovered_from_is_not_the_own_failure(app, spans, written):
-    """Middleware that calls the application again in its handler of a failure: the second answer is no failure."""
+def test_a_failure_that_was_recovered_from_is_not_the_own_failure(app, spans, written):
+    """Middleware that handles a failure by a second call of the application has recovered."""
 
     class Again:
         def __init__(self, app):
@@ -935,7 +940,7 @@ def test_what_somebody_recovered_from_is_not_the_own_failure(app, spans, written
 
 
 def test_capture_all_leaves_replies_alone(app, written, setting):
-    """A 404, a 422 or an HTTPException(401) is an answer: no exception escapes the request."""
+    """A 404, a 422 or an HTTPException(401) is a reply: no exception escapes the request."""
     setting("CAPTURE", "all")
     setting("BOUNDARY", "resources_server")
 
@@ -951,8 +956,8 @@ def test_capture_all_leaves_replies_alone(app, written, setting):
     assert written() == []
 
 
-def test_a_relay_that_copies_headers_hands_no_report_on(app):
-    """A report that we asked a peer for does not go to somebody who asked for none; to a peer that asks, ours does."""
+def test_a_relay_that_copies_headers_passes_no_report_on(app):
+    """A report that failgraph asked a peer for goes to no client that did not ask."""
     theirs = FailureEvent(
         event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
     )
@@ -970,7 +975,7 @@ def test_a_relay_that_copies_headers_hands_no_report_on(app):
 
 
 def test_a_peer_cannot_make_any_number_of_events(app, written):
-    """Copies that nobody recorded are recorded here, at most as many as a report holds."""
+    """Copies that no process recorded are recorded here, at most as many as a report holds."""
 
     @app.get("/")
     async def route():
@@ -995,7 +1000,7 @@ def test_a_peer_cannot_make_any_number_of_events(app, written):
 
 
 def test_a_call_by_keywords_is_a_request_too(app, written):
-    """As a subclass may call what it overrides."""
+    """A subclass may call `__call__` with keywords."""
 
     @app.get("/")
     def route():
@@ -1011,9 +1016,10 @@ def test_a_call_by_keywords_is_a_request_too(app, written):
 
 
 def test_a_module_that_is_loaded_again_is_hooked_again():
-    """In a process of its own: reloading makes new classes."""
+    """Reloading Starlette creates new classes; tested in a process of its own."""
     script = (
-        "import importlib, starlette.applications as a; from failgraph.instrumentation.attach import attach; "
+        "import importlib, starlette.applications as a; "
+        "from failgraph.instrumentation.attach import attach; "
         "attach('the test', include_global=False); importlib.reload(a); "
         "print(type(vars(a.Starlette)['__call__']).__name__)"
     )
@@ -1024,7 +1030,7 @@ def test_a_module_that_is_loaded_again_is_hooked_again():
 
 
 def test_plain_asgi_middleware(tracer, exporter, written):
-    """An application of neither kind, wrapped by hand, inside whatever makes its SERVER span."""
+    """`FailureMiddleware` serves any ASGI application, inside of what creates its SERVER span."""
 
     async def plain(scope, receive, send):
         if scope["path"] == "/raise":
@@ -1049,18 +1055,18 @@ def test_plain_asgi_middleware(tracer, exporter, written):
 
 
 def carrying(app, report: FailureReport, value: str | None = None):
-    """A fake of Gym's coming middleware, which no release has: replies that carry a report already."""
+    """Add a route whose replies carry a report, as a coming middleware of Gym will (a fake)."""
 
     @app.get("/")
     def route():
-        told = encode_headers(report, {}, 8000)
+        reply = encode_headers(report, {}, 8000)
         return JSONResponse(
-            "done", headers={"X-NG-Failure-Report": told.report_value if value is None else value}
+            "done", headers={"X-NG-Failure-Report": reply.report_value if value is None else value}
         )
 
 
 def test_a_report_that_a_fake_of_gyms_middleware_sends_is_merged(app, written):
-    """Whoever asked gets one report with both; its failures, which nobody recorded, are recorded as copies."""
+    """A client that asks gets one report with both; the carried failures are recorded as copies."""
     theirs = FailureEvent(
         event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
     )
@@ -1074,20 +1080,20 @@ def test_a_report_that_a_fake_of_gyms_middleware_sends_is_merged(app, written):
 
 @pytest.mark.parametrize("value", [None, "no report"])
 def test_a_report_that_a_fake_of_gyms_middleware_sends_is_left_alone(app, value, written):
-    """For whoever did not ask, and where it cannot be read: the bytes as they are."""
+    """The reply stays as it is if nobody asked or the report is unreadable."""
     theirs = FailureEvent(
         event_id="theirs", failure_kind="judge_failed", boundary="resources_server"
     )
     carrying(app, FailureReport(events={"theirs": theirs}), value)
     headers = () if value is None else ACCEPTS_REPORTS
-    with_us = run(app, headers=headers)
+    with_failgraph = run(app, headers=headers)
     attaching.detach()
-    assert with_us.messages == run(app, headers=headers).messages
+    assert with_failgraph.messages == run(app, headers=headers).messages
     assert written() == []
 
 
-def test_own_by_hand_behind_a_200(app, spans):
-    """A judge's failure behind a 200: told, named, and no error."""
+def test_an_own_failure_by_hand_behind_a_200(app, spans):
+    """A judge's failure behind a 200 is reported and named, but is no error."""
 
     @app.get("/")
     async def route():
@@ -1101,7 +1107,7 @@ def test_own_by_hand_behind_a_200(app, spans):
 
 
 def test_turned_off(app, exporter, setting):
-    """`FAILGRAPH_ENABLED=false`: nothing of it."""
+    """With `FAILGRAPH_ENABLED=false` nothing is recorded or sent."""
     setting("ENABLED", "false")
 
     @app.get("/")
@@ -1110,4 +1116,4 @@ def test_turned_off(app, exporter, setting):
 
     answer = run(app, headers=ACCEPTS_REPORTS)
     assert "x-ng-failure-report" not in answer.headers
-    assert not set(failgraph.stats()) - {"swallowed"}  # of what other tests left
+    assert not set(failgraph.stats()) - {"swallowed"}  # left from other tests

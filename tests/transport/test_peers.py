@@ -1,4 +1,4 @@
-"""Who is told and who is believed: servers of the same fleet, whatever their names, addresses and headers pretend."""
+"""Who gets reports and who is believed: servers of the same fleet, whatever others pretend."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PRIVATE = [
 ]
 MAPPED = ["::ffff:10.0.0.1", "::ffff:192.168.1.1"]
 LINK_LOCAL = ["169.254.1.1", "fe80::1", "fe80::1%eth0", "FE80::1%Eth0", "fe80::1%2"]
-OURS = [*LOOPBACK, *PRIVATE, *MAPPED, *LINK_LOCAL]
+NEAR = [*LOOPBACK, *PRIVATE, *MAPPED, *LINK_LOCAL]
 PUBLIC = [
     "8.8.8.8",
     "11.0.0.1",
@@ -62,21 +62,21 @@ PUBLIC = [
 # --- by default
 
 
-@pytest.mark.parametrize("host", OURS)
+@pytest.mark.parametrize("host", NEAR)
 def test_near_addresses_are_peers(host: str) -> None:
-    """Loopback, private and link-local addresses, of both versions and mapped, with a zone or without."""
+    """Loopback, private and link-local addresses are peers: IPv4, IPv6, mapped, with a zone."""
     assert is_peer(host)
 
 
 @pytest.mark.parametrize("host", PUBLIC)
-def test_public_addresses_are_none(host: str) -> None:
-    """Mapped, with a zone, or just beside a private network: none of them is a peer."""
+def test_public_addresses_are_no_peers(host: str) -> None:
+    """Public addresses are no peers: mapped, with a zone, or next to a private network."""
     assert not is_peer(host)
 
 
-@pytest.mark.parametrize("host", [*OURS, *PUBLIC])
-def test_brackets_say_nothing(host: str) -> None:
-    """An IPv6 address is the same in the brackets of a URL and without."""
+@pytest.mark.parametrize("host", [*NEAR, *PUBLIC])
+def test_brackets_change_nothing(host: str) -> None:
+    """An IPv6 address is the same with and without the brackets of a URL."""
     if ":" in host:
         assert is_peer(f"[{host}]") is is_peer(host)
 
@@ -100,7 +100,7 @@ def test_brackets_say_nothing(host: str) -> None:
     "form", [str, str.upper, str.title, lambda host: host + "."], ids=["", "upper", "title", "dot"]
 )
 def test_names_of_the_fleet_are_peers(host: str, form: Callable[[str], str]) -> None:
-    """One label, or an ending of private names; in any case, and with the dot that ends a full name."""
+    """One label or a private suffix is a peer, in any case, with or without a final dot."""
     assert is_peer(form(host))
 
 
@@ -134,14 +134,14 @@ def test_names_of_the_fleet_are_peers(host: str, form: Callable[[str], str]) -> 
 @pytest.mark.parametrize(
     "form", [str, str.upper, lambda host: host + "."], ids=["", "upper", "dot"]
 )
-def test_names_that_only_resemble_them_are_none(host: str, form: Callable[[str], str]) -> None:
-    """A name that begins with, contains or nearly has such an ending, or an address in it, is a stranger's."""
+def test_names_that_resemble_them_are_no_peers(host: str, form: Callable[[str], str]) -> None:
+    """A name that only contains or resembles a private suffix or address is no peer."""
     assert not is_peer(form(host))
 
 
 @pytest.mark.parametrize("host", ["", ".", "..", "[]", "[.]", "[", "]", "[[]]"])
-def test_no_host_is_none(host: str) -> None:
-    """An empty name is nobody's."""
+def test_an_empty_host_is_no_peer(host: str) -> None:
+    """An empty name is no peer."""
     assert not is_peer(host)
 
 
@@ -170,14 +170,14 @@ def test_no_host_is_none(host: str) -> None:
         "." * 1000 + "com",
     ],
 )
-def test_hostile_text_is_none(host: str) -> None:
-    """Ports, users, paths, line ends, NUL, zones: text with a stranger's name in it is not of the fleet."""
+def test_hostile_text_is_no_peer(host: str) -> None:
+    """Text with ports, users, paths, line ends, NUL or zones and another host in it is no peer."""
     assert not is_peer(host)
 
 
 @pytest.mark.parametrize("host", ["134744072", "0x8080808", "0X08080808", "01002004010"])
-def test_an_address_in_one_number_is_what_it_means(host: str) -> None:
-    """`http://134744072/` goes to 8.8.8.8, a public address; it is no name of one label."""
+def test_an_address_as_one_number_is_read_as_an_address(host: str) -> None:
+    """`http://134744072/` goes to 8.8.8.8, so the number is no name of one label."""
     assert not is_peer(host)
 
 
@@ -203,8 +203,8 @@ def test_an_address_in_one_number_is_what_it_means(host: str) -> None:
     ],
     ids=ascii,
 )
-def test_what_is_no_host_name_is_none(host: str) -> None:
-    """Who cannot be read as a name or an address is not believed: other full stops, escapes, white space, paths."""
+def test_text_that_is_no_host_name_is_no_peer(host: str) -> None:
+    """Text that is neither a name nor an address is no peer: other full stops, escapes, paths."""
     assert not is_peer(host)
 
 
@@ -214,7 +214,7 @@ def test_what_is_no_host_name_is_none(host: str) -> None:
 @example("%")
 @example("[%]")
 def test_no_text_raises(host: str) -> None:
-    """Whatever the host and the address of a client are, there is an answer."""
+    """There is an answer for any host and any client address."""
     assert is_peer(host) in (True, False)
     assert accept_value(host) in (None, "1")
     assert may_receive_report([(ACCEPT.encode(), b"1")], host) in (True, False)
@@ -263,7 +263,7 @@ def test_no_text_raises(host: str) -> None:
     ],
 )
 def test_patterns_and_networks(setting: Setting, peers: str, host: str, expected: bool) -> None:
-    """A pattern is matched against the whole name, in any case; a network holds addresses and never a name."""
+    """A pattern is matched against the whole name in any case; a network holds only addresses."""
     setting("PEERS", peers)
     assert is_peer(host) is expected
 
@@ -281,7 +281,7 @@ def test_patterns_and_networks(setting: Setting, peers: str, host: str, expected
     ],
 )
 def test_one_of_several_is_enough(setting: Setting, host: str, expected: bool) -> None:
-    """They are separated by commas, with spaces or without; an empty one between them matches nothing."""
+    """Patterns are separated by commas, with or without spaces; an empty one matches nothing."""
     setting("PEERS", " *.rollouts.example ,192.0.2.0/24,, 2001:db8::/32,box-?,")
     assert is_peer(host) is expected
 
@@ -291,7 +291,7 @@ def test_one_of_several_is_enough(setting: Setting, host: str, expected: bool) -
 )
 @pytest.mark.parametrize("peers", ["*.rollouts.example", "192.0.2.0/24", "2001:db8::/32,judge"])
 def test_the_default_no_longer_applies(setting: Setting, host: str, peers: str) -> None:
-    """Who names the peers names all of them."""
+    """The setting replaces the default, it does not add to it."""
     assert is_peer(host)
     setting("PEERS", peers)
     assert not is_peer(host)
@@ -299,7 +299,7 @@ def test_the_default_no_longer_applies(setting: Setting, host: str, peers: str) 
 
 @pytest.mark.parametrize("peers", ["", " ", ",", " , ", "10.0.0.0/33"])
 def test_peers_without_a_pattern_are_the_default(setting: Setting, peers: str) -> None:
-    """A value that names nobody is as good as none."""
+    """A value without a valid pattern leaves the default."""
     setting("PEERS", peers)
     assert is_peer("localhost")
     assert not is_peer("example.com")
@@ -308,12 +308,12 @@ def test_peers_without_a_pattern_are_the_default(setting: Setting, peers: str) -
 @LAX
 @given(st.text(st.characters(codec=None)))
 def test_no_text_raises_with_patterns(setting: Setting, host: str) -> None:
-    """A hostile name is matched as any other."""
+    """There is an answer for any host with odd patterns too."""
     setting("PEERS", "*.rollouts.example,[a-,10.0.0.0/8,judge-[,fe80::/10")
     assert is_peer(host) in (True, False)
 
 
-# --- who is told
+# --- who gets a report
 
 
 ASKS = (ACCEPT.encode(), b"1")
@@ -339,13 +339,13 @@ STRANGERS = [
 ]
 
 
-@pytest.mark.parametrize("client", OURS)
+@pytest.mark.parametrize("client", NEAR)
 @pytest.mark.parametrize("name", [ACCEPT, ACCEPT.upper(), ACCEPT.title()])
 @pytest.mark.parametrize("reply", [None, "peers"])
-def test_a_near_address_that_asks_is_told(
+def test_a_near_address_that_asks_gets_a_report(
     setting: Setting, client: str, name: str, reply: str | None
 ) -> None:
-    """A loopback or private address without forwarding headers is, however its client writes the header's name."""
+    """A loopback or private address without forwarding headers gets a report."""
     if reply is not None:
         setting("REPLY", reply)
     assert may_receive_report([*OTHERS, (name.encode(), b"1")], client)
@@ -353,8 +353,8 @@ def test_a_near_address_that_asks_is_told(
 
 
 @pytest.mark.parametrize("client", STRANGERS)
-def test_a_stranger_that_asks_is_not(client: str | None) -> None:
-    """A public address, a name, a socket's path, no address at all: none of them is a near address."""
+def test_a_stranger_that_asks_gets_none(client: str | None) -> None:
+    """A public address, a name, a socket's path or no address gets no report."""
     assert not may_receive_report([ASKS], client)
 
 
@@ -363,10 +363,10 @@ def test_a_stranger_that_asks_is_not(client: str | None) -> None:
 @pytest.mark.parametrize(
     "headers", [[], OTHERS, [(b"x-ng-failure", b"1"), (b"x-ng-failure-accept ", b"1"), (b"", b"1")]]
 )
-def test_who_does_not_ask_is_never_told(
+def test_a_client_that_does_not_ask_never_gets_one(
     setting: Setting, reply: str, token: str | None, headers: list
 ) -> None:
-    """Whatever the settings are."""
+    """No setting sends a report to a client that did not ask."""
     setting("REPLY", reply)
     if token is not None:
         setting("PEER_TOKEN", token)
@@ -375,15 +375,15 @@ def test_who_does_not_ask_is_never_told(
 
 @pytest.mark.parametrize("value", [b"", b" ", b"0", b"false", b"\xff"])
 def test_another_value_does_not_ask(value: bytes) -> None:
-    """A peer asks with `X-NG-Failure-Accept: 1`."""
+    """A client asks only with `X-NG-Failure-Accept: 1`."""
     assert not may_receive_report([(ACCEPT.encode(), value)], "127.0.0.1")
 
 
 @pytest.mark.parametrize("name", FORWARDING)
 @pytest.mark.parametrize("form", [str.lower, str.upper, str.title, str.swapcase])
 @pytest.mark.parametrize("first", [True, False])
-def test_who_is_forwarded_is_not_told(name: str, form: Callable[[str], str], first: bool) -> None:
-    """Behind a proxy the near address is the proxy's; the case of letters and the order of headers do not matter."""
+def test_a_forwarded_client_gets_none(name: str, form: Callable[[str], str], first: bool) -> None:
+    """Behind a proxy the address is the proxy's, in any case and order of the headers."""
     forwarded = (form(name).encode(), b"127.0.0.1")
     headers = [forwarded, *OTHERS, ASKS] if first else [ASKS, *OTHERS, forwarded]
     assert not may_receive_report(headers, "127.0.0.1")
@@ -396,7 +396,7 @@ def test_who_is_forwarded_is_not_told(name: str, form: Callable[[str], str], fir
 def test_always_and_never(
     setting: Setting, client: str | None, headers: list, token: str | None
 ) -> None:
-    """`always`: everybody who asks, from wherever, forwarded or not; `never`: nobody, not even with the token."""
+    """`always` sends to every client that asks; `never` to none, not even with the token."""
     if token is not None:
         setting("PEER_TOKEN", token)
     setting("REPLY", "always")
@@ -406,13 +406,13 @@ def test_always_and_never(
     assert not may_receive_report([(ACCEPT.encode(), b"secret")], client)
 
 
-@pytest.mark.parametrize("token", ["secret", "1", "of ours", "x" * 4000])
+@pytest.mark.parametrize("token", ["secret", "1", "our token", "x" * 4000])
 @pytest.mark.parametrize("client", ["127.0.0.1", "8.8.8.8", None, "testclient"])
 @pytest.mark.parametrize("forwarded", [[], [(b"x-forwarded-for", b"8.8.8.8")]])
-def test_who_has_the_token_is_told(
+def test_a_client_with_the_token_gets_a_report(
     setting: Setting, token: str, client: str | None, forwarded: list
 ) -> None:
-    """From whatever address, through whatever proxy, with the token in UTF-8 as the header's value."""
+    """The token in UTF-8 is enough, from any address and through any proxy."""
     setting("PEER_TOKEN", token)
     assert may_receive_report([(ACCEPT.encode(), token.encode()), *forwarded], client)
     assert may_receive_report(
@@ -439,11 +439,9 @@ def test_who_has_the_token_is_told(
         b"x" * 100_000,
     ],
 )
-@pytest.mark.parametrize("client", OURS[:8])
-def test_with_a_token_an_address_no_longer_suffices(
-    setting: Setting, value: bytes, client: str
-) -> None:
-    """A wrong token, half of one, one more letter, other bytes, the plain `1`: not told, however near it is."""
+@pytest.mark.parametrize("client", NEAR[:8])
+def test_with_a_token_an_address_is_not_enough(setting: Setting, value: bytes, client: str) -> None:
+    """If a token is set, a wrong token or the plain `1` is refused from any address."""
     assert may_receive_report([ASKS], client)
     setting("PEER_TOKEN", "secret")
     assert not may_receive_report([(ACCEPT.encode(), value)], client)
@@ -451,7 +449,7 @@ def test_with_a_token_an_address_no_longer_suffices(
 
 @pytest.mark.parametrize("token", ["", "  "])
 def test_an_empty_token_is_none(setting: Setting, token: str) -> None:
-    """It opens nothing to strangers, and near addresses are told as without."""
+    """An empty token is the same as none."""
     setting("PEER_TOKEN", token)
     assert may_receive_report([ASKS], "127.0.0.1")
     for value in (b"", b"1", token.encode()):
@@ -459,13 +457,13 @@ def test_an_empty_token_is_none(setting: Setting, token: str) -> None:
 
 
 def test_a_token_of_any_bytes_raises_nothing(setting: Setting) -> None:
-    """The environment holds bytes: a token that is no UTF-8 keeps others out, and is no error in each request."""
+    """A token that is not UTF-8 refuses others and raises nothing."""
     setting("PEER_TOKEN", b"t\xffken".decode("utf-8", "surrogateescape"))
     assert not may_receive_report([ASKS], "127.0.0.1")
 
 
-def test_of_two_asking_headers_no_wrong_one_helps(setting: Setting) -> None:
-    """Two that are both wrong stay wrong."""
+def test_two_wrong_asking_headers_do_not_help(setting: Setting) -> None:
+    """Two wrong headers stay wrong."""
     setting("PEER_TOKEN", "secret")
     assert not may_receive_report(
         [(ACCEPT.encode(), b"sec"), (ACCEPT.encode(), b"ret")], "127.0.0.1"
@@ -473,8 +471,8 @@ def test_of_two_asking_headers_no_wrong_one_helps(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("peers", ["8.8.8.8", "*", "8.0.0.0/8"])
-def test_whom_we_ask_is_not_who_is_told(setting: Setting, peers: str) -> None:
-    """`FAILGRAPH_PEERS` says whom this process asks and believes, and opens nothing to those who ask it."""
+def test_hosts_that_are_asked_do_not_get_reports_for_that(setting: Setting, peers: str) -> None:
+    """`FAILGRAPH_PEERS` says which hosts are asked and believed, not which get a report."""
     setting("PEERS", peers)
     assert not may_receive_report([ASKS], "8.8.8.8")
     assert may_receive_report([ASKS], "127.0.0.1")
@@ -488,13 +486,13 @@ GARBAGE = st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=20)), ma
 def test_garbage_in_headers_is_no_error(
     setting: Setting, garbage: list, value: bytes, client: str | None
 ) -> None:
-    """Bytes of any kind, in names and values, with a token and without: they open nothing to a stranger."""
+    """Any bytes in names and values raise nothing and open nothing to strangers."""
     headers = [*garbage, (ACCEPT.encode(), value)]
     setting("PEER_TOKEN", "")
     assert may_receive_report(headers, client) in (
         (True, False) if client == "127.0.0.1" else (False,)
     )
-    setting("PEER_TOKEN", "of forty bytes and so none of all of these")
+    setting("PEER_TOKEN", "a token of forty bytes, longer than all of these")
     assert not may_receive_report(headers, client)
 
 
@@ -505,17 +503,17 @@ def test_garbage_in_headers_is_no_error(
     "host", ["localhost", "127.0.0.1", "[::1]", "10.0.0.1", "model-server", "gym.internal"]
 )
 def test_peers_are_asked(setting: Setting, host: str) -> None:
-    """With `1`, or with the token where there is one."""
+    """A peer is asked with `1`, or with the token if one is set."""
     assert accept_value(host) == "1"
-    setting("PEER_TOKEN", " of ours ")
-    assert accept_value(host) == "of ours"
+    setting("PEER_TOKEN", " our token ")
+    assert accept_value(host) == "our token"
 
 
 @pytest.mark.parametrize(
     "host", ["example.com", "8.8.8.8", "", "gym.internal.example.com", "[2001:4860:4860::8888]"]
 )
 def test_others_are_not_asked(setting: Setting, host: str) -> None:
-    """And the token is not shown to them."""
+    """A host that is no peer is not asked and does not get the token."""
     assert accept_value(host) is None
     setting("PEER_TOKEN", "secret")
     assert accept_value(host) is None
@@ -523,8 +521,8 @@ def test_others_are_not_asked(setting: Setting, host: str) -> None:
     assert accept_value(host) is None
 
 
-def test_who_is_asked_follows_the_setting(setting: Setting) -> None:
-    """Those that `FAILGRAPH_PEERS` names, and nobody else."""
+def test_the_setting_says_which_hosts_are_asked(setting: Setting) -> None:
+    """With `FAILGRAPH_PEERS` only the hosts that it names are asked."""
     setting("PEERS", "*.rollouts.example")
     assert accept_value("judge.rollouts.example") == "1"
     assert accept_value("localhost") is None
@@ -533,10 +531,10 @@ def test_who_is_asked_follows_the_setting(setting: Setting) -> None:
 @pytest.mark.parametrize(
     ("enabled", "value"), [("", "1"), ("true", "1"), ("false", None), ("FALSE", None)]
 )
-def test_nobody_is_asked_when_failgraph_is_off(
+def test_no_host_is_asked_when_failgraph_is_off(
     setting: Setting, enabled: str, value: str | None
 ) -> None:
-    """`FAILGRAPH_ENABLED=false` keeps requests as they are, with a token too."""
+    """`FAILGRAPH_ENABLED=false` leaves requests as they are, even with a token."""
     setting("ENABLED", enabled)
     assert accept_value("localhost") == value
     setting("PEER_TOKEN", "secret")
@@ -544,8 +542,8 @@ def test_nobody_is_asked_when_failgraph_is_off(
 
 
 @pytest.mark.parametrize("reply", ["peers", "always", "never"])
-def test_asking_does_not_depend_on_telling(setting: Setting, reply: str) -> None:
-    """`FAILGRAPH_REPLY` is about the reports that this process gives."""
+def test_asking_does_not_depend_on_replying(setting: Setting, reply: str) -> None:
+    """`FAILGRAPH_REPLY` is about the reports that this process sends."""
     setting("REPLY", reply)
     assert accept_value("localhost") == "1"
 
@@ -553,8 +551,8 @@ def test_asking_does_not_depend_on_telling(setting: Setting, reply: str) -> None
 @pytest.mark.parametrize(
     "token", ["a\nb", "a\r\nX-Other: 1", "a\x7fb", "鍵", "t\udcffken"], ids=ascii
 )
-def test_what_asks_can_stand_in_a_header(setting: Setting, token: str) -> None:
-    """The value of the asking header is one that every client can send: printable, and no more than latin-1."""
+def test_the_asking_value_is_valid_in_a_header(setting: Setting, token: str) -> None:
+    """The value can be sent by every client: printable and within latin-1."""
     setting("PEER_TOKEN", token)
     value = accept_value("localhost")
     assert value is None or (value.isprintable() and value.encode("latin-1"))

@@ -1,4 +1,4 @@
-"""Behind a real nginx with its default settings no reply fails because of us, at any size of report or reply head."""
+"""Behind a real nginx with default settings no reply fails because of its report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ http {{
   access_log off;
   server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{behind}; }} }}
   server {{ listen 127.0.0.1:{naming}; location / {{
-    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_pass http://127.0.0.1:{behind}; }} }}
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    proxy_pass http://127.0.0.1:{behind}; }} }}
 }}
 """
 
@@ -45,7 +46,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def server():
-    """A server that fails as its query asks: so many failures, with so long a text, and so large a head of its own."""
+    """A server whose query says how many failures of how long a text, and how large a head."""
     attaching.attach("the test", include_global=False)
     app = fastapi.FastAPI()
 
@@ -74,7 +75,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def proxies(server, tmp_path_factory):
-    """The address of nginx as it comes, and of one that says for whom it asks."""
+    """The URLs of two nginx servers: one as it comes, one that adds forwarding headers."""
     folder: Path = tmp_path_factory.mktemp("nginx")
     port, naming = free_port(), free_port()
     (folder / "nginx.conf").write_text(CONFIG.format(port=port, naming=naming, behind=server))
@@ -102,7 +103,7 @@ def ask(url: str, **query: int) -> httpx.Response:
 @pytest.mark.parametrize("text", [0, 60, 2000])
 @pytest.mark.parametrize("failures", [0, 1, 3, 10, 40, 300])
 def test_no_reply_fails_at_any_size_of_report(proxies, failures, text):
-    """The status is the application's own; with failures there is a report, whole or not, and it can be read."""
+    """The status is the application's own, and a report, complete or not, can be read."""
     response = ask(proxies[0], failures=failures, text=text, head=0)
     assert response.status_code == (500 if failures else 200)
     if failures:
@@ -116,17 +117,17 @@ def test_no_reply_fails_at_any_size_of_report(proxies, failures, text):
 
 @pytest.mark.parametrize("head", [*range(100, 3900, 400), 3600, 3700])
 def test_no_reply_fails_at_any_size_of_its_own_head(proxies, server, head):
-    """What passes without us passes with us: the report gives way to the reply's own headers."""
+    """What nginx passes without failgraph it passes with it: the report leaves enough room."""
     assert ask(proxies[0], failures=0, text=0, head=head).status_code == 200
     assert ask(proxies[0], failures=40, text=2000, head=head).status_code == 200
 
 
-def test_a_proxy_that_says_for_whom_it_asks_gets_no_report(proxies):
-    """With a forwarding header the caller is not who connects: not told. A bare proxy looks like a peer."""
+def test_a_proxy_that_adds_forwarding_headers_gets_no_report(proxies):
+    """A forwarding header shows that the address is a proxy's. A bare proxy looks like a peer."""
     assert "x-ng-failure-report" in ask(proxies[0], failures=1, text=0, head=0).headers
     assert "x-ng-failure-report" not in ask(proxies[1], failures=1, text=0, head=0).headers
 
 
 def test_the_limit_is_real(server, proxies):
-    """nginx as it comes does answer 502 where a head is too large: or this file would test nothing."""
+    """nginx with default settings answers 502 to a head that is too large."""
     assert ask(proxies[0], failures=0, text=0, head=4200).status_code == 502

@@ -1,4 +1,7 @@
-"""Law 3 on real processes: what a trace says of a hop is what the hop's caller was told, at every hop of many."""
+"""Law 3 on real processes, at every hop of many.
+
+The report that a trace holds of a hop equals the report that the hop's caller received.
+"""
 
 from __future__ import annotations
 
@@ -45,17 +48,23 @@ class Written(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a run left behind."""
+    """What a run wrote.
+
+    Attributes:
+        traces: As read from all files together.
+        losses: What the reading lost.
+        spans: By span id, as OTLP JSON.
+        written: The failure events.
+        received: By the number of a call, the report header that its caller received.
+        made: By the id of each failure that was created, the server that created it.
+    """
 
     traces: list[Trace]
     losses: list[Any]
     spans: dict[str, dict[str, Any]]
-    """By span id, as OTLP JSON."""
     written: list[Written]
     received: dict[str, str | None]
-    """By the number of a call: the report header of the reply that its caller received."""
     made: dict[str, str]
-    """The id of each failure that was made, and by which server."""
 
 
 def value(attribute: dict[str, Any]) -> Any:
@@ -68,7 +77,12 @@ def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def run_fleet(folder: Path, *, off: str = "") -> Run:
-    """Start the servers, run the rollouts, stop everything, and read what there is; `off` is not instrumented."""
+    """Start the servers, run the rollouts, stop everything and read what was written.
+
+    Args:
+        folder: Where the processes write.
+        off: A server that is not instrumented.
+    """
     kept = clean_environment()
     env = {**kept, "FLEET_FOLDER": str(folder), "PYTHONPATH": str(APPS)}
     on = {**env, "FAILGRAPH_ENABLED": "true"}
@@ -146,44 +160,44 @@ def number_of(span: dict[str, Any]) -> str | None:
 
 
 def same(ours: FailureReport, theirs: FailureReport) -> bool:
-    """Equal but for texts that the header had cut."""
+    """Return True if two reports are equal except for texts that the header had cut."""
     if list(ours.events) != list(theirs.events) and set(ours.events) != set(theirs.events):
         return False
     if (ours.failure_id, ours.omitted) != (theirs.failure_id, theirs.omitted):
         return False
-    for key, told in theirs.events.items():
+    for key, cut in theirs.events.items():
         full = ours.events[key]
-        if told.failure_reason.endswith("…"):
-            if not full.failure_reason.startswith(told.failure_reason[:-1]):
+        if cut.failure_reason.endswith("…"):
+            if not full.failure_reason.startswith(cut.failure_reason[:-1]):
                 return False
-            told = told.model_copy(update={"failure_reason": full.failure_reason})
-        if told != full:
+            cut = cut.model_copy(update={"failure_reason": full.failure_reason})
+        if cut != full:
             return False
     return True
 
 
-def test_each_hop_reports_what_its_caller_was_told(fleet):
-    """For every reply that was received: the report rebuilt from the trace equals the one in its header."""
+def test_each_hop_reports_what_its_caller_received(fleet):
+    """The report rebuilt from the trace equals the header of every reply that was received."""
     compared = 0
     by_span = {hop.span.span_id: hop for trace in fleet.traces for hop in trace.hops}
     for span_id, span in fleet.spans.items():
         number = number_of(span)
         if number not in fleet.received:
-            continue  # no hop, or nobody received its reply
+            continue  # it is no hop, or its reply was not received
         header = fleet.received[number]
         rebuilt = by_span[span_id].report if span_id in by_span else None
         if header is None or rebuilt is None:
             assert (header, rebuilt) == (None, None), number
             continue
-        told = decode_report(header)
-        assert told is not None
-        assert same(rebuilt, told), (number, rebuilt, told)
+        sent = decode_report(header)
+        assert sent is not None
+        assert same(rebuilt, sent), (number, rebuilt, sent)
         compared += 1
     assert compared > 200
 
 
 def test_each_failure_is_written_once_by_its_observer(fleet):
-    """Every failure that was made is in the trace, once, not counting copies that say so; and no other is."""
+    """Each failure that was created is in the trace once, and there is no other."""
     own = Counter(each.event_id for each in fleet.written if not each.attributes.get(P + "remote"))
     assert set(fleet.made) - set(own) == set()
     assert set(own) - set(fleet.made) == set()
@@ -193,7 +207,7 @@ def test_each_failure_is_written_once_by_its_observer(fleet):
 
 
 def test_each_edge_names_the_span_of_its_cause(fleet):
-    """Wherever a cause was recorded, its effect names the very span."""
+    """An effect names the span of its cause, if that was recorded."""
     place = {
         each.event_id: each.span_id
         for each in fleet.written
@@ -214,7 +228,7 @@ def test_each_edge_names_the_span_of_its_cause(fleet):
 
 
 def test_everything_else_in_a_subtree_is_unreported_with_its_reason(fleet):
-    """Of each hop: reported and unreported make up its subtree, apart, and `late` is what says so itself."""
+    """A hop's reported and unreported failures are exactly its subtree; `late` ones say so."""
     late = {each.event_id for each in fleet.written if each.attributes.get(P + "late")}
     reasons = Counter()
     for trace in fleet.traces:
@@ -232,26 +246,26 @@ def test_everything_else_in_a_subtree_is_unreported_with_its_reason(fleet):
 
 
 def subtrees(fleet: Run, trace: Trace) -> dict[str, set[str]]:
-    """By span id, the failures on the span and below it."""
+    """Return the failures on each span and below it, by span id."""
     found: dict[str, set[str]] = {}
     for each in fleet.written:
-        here: str | None = each.span_id
-        if fleet.spans[here]["traceId"] != trace.trace_id:
+        span_id: str | None = each.span_id
+        if fleet.spans[span_id]["traceId"] != trace.trace_id:
             continue
-        while here is not None and here in fleet.spans:
-            found.setdefault(here, set()).add(each.event_id)
-            here = fleet.spans[here].get("parentSpanId")
+        while span_id is not None and span_id in fleet.spans:
+            found.setdefault(span_id, set()).add(each.event_id)
+            span_id = fleet.spans[span_id].get("parentSpanId")
     return found
 
 
 def test_nothing_is_lost_on_the_way(fleet):
-    """The files hold all of it: no loss of any kind, in any trace."""
+    """The files hold everything: no trace has a loss."""
     assert fleet.losses == []
     assert [loss for trace in fleet.traces for loss in trace.losses] == []
 
 
 def test_the_own_failure_of_a_rollout_and_its_root(fleet):
-    """What failed a rollout is marked, with its chain down to a cause that has none."""
+    """The root cause of a failed rollout is a failure without a cause."""
     failed = [trace for trace in fleet.traces if trace.report.failure_id is not None]
     assert len(failed) > 50
     for trace in failed:
@@ -261,7 +275,7 @@ def test_the_own_failure_of_a_rollout_and_its_root(fleet):
 
 @pytest.mark.slow
 def test_with_a_server_in_the_middle_that_is_not_instrumented(tmp_path):
-    """No failure is lost that reached an instrumented process, none is counted twice; what is passed on is a copy."""
+    """No failure that reached an instrumented process is lost or counted twice."""
     run = run_fleet(tmp_path, off="resources")
     own = Counter(each.event_id for each in run.written if not each.attributes.get(P + "remote"))
     there = {key for key, by in run.made.items() if by != "resources"}
