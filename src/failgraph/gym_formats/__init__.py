@@ -1,1 +1,1 @@
-"""What NeMo Gym's releases say in their own words, and what that means as a failure record. Pure: no SDK, no Gym."""
+"""What Gym's releases write, read as failure records. Pure: needs neither the SDK nor Gym."""

@@ -1,9 +1,10 @@
-r"""The 500 bodies of Gym's servers: each hop quotes the body of the one below it, as text in text.
+r"""The bodies of Gym's 500 replies: each server quotes the body of the server that it called.
 
-    "Hit an exception in SimpleAgent___agent calling an inner server: b'\"ValueError(\\'verify exploded\\')\"'"
+    "Hit an exception in SimpleAgent___agent calling an inner server:
+     b'\"ValueError(\\'verify exploded\\')\"'"
 
-A body is a JSON string; what it quotes is the `repr` of bytes, which are again such a body, or at last the `repr` of
-the exception. Collections cut a body at 2,000 characters, so any of it may end early.
+A body is a JSON string. It quotes the `repr` of bytes, which are such a body again; the innermost
+is the `repr` of an exception. A collection keeps 2,000 characters, so a body may end anywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from failgraph.text import ELLIPSIS
 
 MAX_HOPS = 8
-"""Hops that are taken out of one body; the rest stays text."""
+"""Servers that are parsed from one body; the rest stays text."""
 
 _MAX_CHARACTERS = 65_536
 _HOP = re.compile(
@@ -26,12 +27,12 @@ _LITERAL = re.compile(r"(b?)(['\"])((?:[^\\'\"]|\\.|(?!\2)['\"])*)(.*)", re.DOTA
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5})|(.))", re.DOTALL
 )
-_PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
-_HALF = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z")
+_PLAIN_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z")
 
 
 class FailedServer(NamedTuple):
-    """A server that answered 500 because one that it called did."""
+    """A server that replied with 500 because a server that it called did."""
 
     class_name: str
     name: str
@@ -45,41 +46,44 @@ class QuotedException(NamedTuple):
 
 
 class ErrorBody(NamedTuple):
-    """What a body says."""
+    """The content of an error body.
+
+    Attributes:
+        servers: The servers that it names, from the one that replied downwards.
+        text: What the innermost server replied.
+        is_cut: True if Gym kept only the beginning of the body.
+    """
 
     servers: tuple[FailedServer, ...]
-    """From the server that answered downwards."""
     text: str
-    """What the innermost server answered."""
     is_cut: bool = False
-    """Whether Gym kept only the beginning of it."""
 
     @property
     def exception(self) -> QuotedException | None:
-        """The type and the text of the exception that the innermost server answered with; None where it is none."""
+        """The exception that the innermost server replied with, or None if it is another text."""
         shown = _EXCEPTION.fullmatch(self.text)
         if shown is None:
             return None
-        message = _literal(shown[2])
+        message = _parse_literal(shown[2])
         return QuotedException(shown[1], shown[2] if message is None else message)
 
 
 def parse_error_body(body: str) -> ErrorBody:
-    """The servers that a 500 body names, and what the innermost of them was answered. Never raises."""
+    """Parse the body of a 500 reply. Never raises: any other text has no servers."""
     servers: list[FailedServer] = []
     is_cut = len(body) > _MAX_CHARACTERS or body.endswith(ELLIPSIS)
-    text = _json_text(body[:_MAX_CHARACTERS].removesuffix(ELLIPSIS))
+    text = _parse_json_text(body[:_MAX_CHARACTERS].removesuffix(ELLIPSIS))
     while len(servers) < MAX_HOPS and (hop := _HOP.fullmatch(text)) is not None:
-        quoted = _literal(hop[3])
+        quoted = _parse_literal(hop[3])
         if quoted is None:
             break
         servers.append(FailedServer(hop[1], hop[2]))
-        text = _json_text(quoted)
+        text = _parse_json_text(quoted)
     return ErrorBody(tuple(servers), text, is_cut)
 
 
-def _json_text(body: str) -> str:
-    """The text that a JSON string is, also where it ends early; anything else as it is."""
+def _parse_json_text(body: str) -> str:
+    """Parse a JSON string, which may end early; return anything else as it is."""
     stripped = body.strip()
     if not stripped.startswith('"'):
         return body
@@ -94,23 +98,28 @@ def _json_text(body: str) -> str:
 
 
 def _without_half_escape(text: str) -> str:
-    """`text` without an escape that it ends in the middle of."""
-    half = _HALF.search(text)
+    """Drop an incomplete escape from the end of a text."""
+    half = _HALF_ESCAPE.search(text)
     before = text[: half.start()] if half is not None else text
-    # Behind an odd number of backslashes it is plain text.
-    return text if (len(before) - len(before.rstrip("\\"))) % 2 else before
+    backslashes = len(before) - len(before.rstrip("\\"))
+    # An odd number of them before it escapes its own backslash: it is plain text.
+    return text if backslashes % 2 else before
 
 
-def _literal(text: str) -> str | None:
-    """The text that the `repr` of a text or of bytes stands for, also where it ends early; None where it is none."""
-    found = _LITERAL.fullmatch(text)
-    if found is None or found[4] not in ("", "\\", found[2]):
+def _parse_literal(text: str) -> str | None:
+    """Parse the `repr` of a text or of bytes, which may end early; None if it is neither."""
+    literal = _LITERAL.fullmatch(text)
+    if literal is None or literal[4] not in ("", "\\", literal[2]):
         return None
-    whole = found[4] == found[2]
-    inner = _ESCAPE.sub(_unescaped, found[3] if whole else _without_half_escape(found[3]))
-    return inner.encode("latin-1", "replace").decode("utf-8", "replace") if found[1] else inner
+    is_whole = literal[4] == literal[2]
+    inner = literal[3] if is_whole else _without_half_escape(literal[3])
+    unescaped = _ESCAPE.sub(_unescape, inner)
+    if not literal[1]:
+        return unescaped
+    return unescaped.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
+    """Return the character that an escape of Python stands for."""
     digits = escape[1] or escape[2] or escape[3]
-    return chr(int(digits, 16)) if digits else _PLAIN.get(escape[4], escape[4])
+    return chr(int(digits, 16)) if digits else _PLAIN_ESCAPES.get(escape[4], escape[4])

@@ -1,7 +1,8 @@
-"""What a `_ng_failure_class` of Gym's releases means, and what a server of each type fails with.
+"""The kinds for Gym's failure classes (`_ng_failure_class`) and for its types of servers.
 
-The classes are those that the core, the agents and the resources servers of 0.5.1 to 0.7.0 write. Several are older
-than Gym's registered kinds; the class itself is kept in the record's `operation` wherever the kind is another name.
+The classes are those that the core, the agents and the resources servers of Gym 0.5.1 to 0.7.0
+write. Several are older than Gym's registered kinds; if the kind has another name, the record's
+`operation` keeps the class.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from failgraph.failure.records import FailureStage
 
 
 class ClassMeaning(NamedTuple):
-    """A failure as a record says it."""
+    """How a failure of some class is recorded."""
 
     boundary: Boundary
     kind: str
@@ -61,16 +62,17 @@ CLASSES: Mapping[str, ClassMeaning] = MappingProxyType(
         "transport_ineligible": _verifier("gdpval:transport_ineligible"),
     }
 )
-"""The classes that are known. Names without a registered kind keep their own, or get the one Gym's comments propose."""
+"""The known classes. Those without a registered kind keep their name, or have the kind that Gym's
+comments propose."""
 
 
 def class_meaning(name: str) -> ClassMeaning:
-    """What a class means; an unknown one keeps its name, observed by the collection that met it."""
+    """Return how a class is recorded; an unknown one under its own name, seen by the collection."""
     return CLASSES.get(name) or ClassMeaning(Boundary.COLLECTION, name)
 
 
 def is_known_class(name: str) -> bool:
-    """Whether a class is one of these, a registered kind, or a server's own (`server:kind`)."""
+    """True if a class is in `CLASSES`, a registered kind, or a server's own (`server:kind`)."""
     return name in CLASSES or name in REGISTERED or (":" in name and fits_pattern(name))
 
 
@@ -83,9 +85,9 @@ SERVER_TYPES: Mapping[str, Boundary] = MappingProxyType(
         "orchestrator": Boundary.COLLECTION,
     }
 )
-"""Gym's server types (`nemo.gym.server.type`), and the boundary that such a server observes at."""
+"""The boundaries of Gym's server types (`nemo.gym.server.type`)."""
 
-_ESCAPED: Mapping[Boundary, str] = MappingProxyType(
+_ERROR_REPLIES: Mapping[Boundary, str] = MappingProxyType(
     {
         Boundary.AGENT: "agent_run_error",
         Boundary.ENVIRONMENT: "environment_server_failed",
@@ -95,5 +97,5 @@ _ESCAPED: Mapping[Boundary, str] = MappingProxyType(
 
 
 def kind_of_error_reply(boundary: Boundary) -> str:
-    """The kind of a failure of which only the server is known that answered 500 for it."""
-    return _ESCAPED.get(boundary, UNHANDLED)
+    """Return the kind of a failure of which only the boundary of the failed server is known."""
+    return _ERROR_REPLIES.get(boundary, UNHANDLED)

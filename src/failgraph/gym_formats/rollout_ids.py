@@ -17,9 +17,12 @@ _MAX_INDEX = 10**18
 
 
 def rollout_id(row: Mapping[str, object]) -> str | None:
-    """The id that the keys of a row or a `/run` body make: the explicit one, else `<task>-<rollout>`.
+    """Return the id of the attempt that a row or a `/run` body names.
 
-    A retry has `-a<n>` behind it. None where it names none, or one that Gym itself refuses.
+    It is the explicit one or else `<task>-<rollout>`, with `-a<n>` for a retry.
+
+    Returns:
+        The id, or None if there is none or Gym would reject it.
     """
     explicit, attempt = row.get(ROLLOUT_ID), row.get(ATTEMPT_INDEX)
     if explicit is None:
@@ -29,7 +32,15 @@ def rollout_id(row: Mapping[str, object]) -> str | None:
 
 
 def attempt_id(rollout: object, attempt: object) -> str | None:
-    """The id of one attempt of a rollout, counted from 0; None where either is none that Gym makes."""
+    """Return the id of one attempt of a rollout.
+
+    Args:
+        rollout: The id of the rollout.
+        attempt: The number of the attempt, from 0; a text of digits counts too.
+
+    Returns:
+        The id, or None if Gym would reject one of the two.
+    """
     if not isinstance(rollout, str) or not _ID.fullmatch(rollout):
         return None
     if isinstance(attempt, str) and attempt.isdecimal() and attempt.isascii():
