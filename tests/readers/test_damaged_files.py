@@ -21,17 +21,11 @@ from builders import event
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
-from failgraph.view import show_row
 from otlp_file import (
-    PREFIX,
     SECOND,
-    SERVER,
     T0,
     TRACE,
-    failure_span,
     process,
-    raw_event,
-    reported,
     seen,
     span,
     write,
@@ -168,90 +162,6 @@ def test_many_cut_lines_cost_only_themselves(reading, wrap):
     assert len(found.losses) == 21
 
 
-def test_a_broken_chain_of_the_own_failure_makes_recovered_unknown(reading):
-    """With a cause in the middle lost, the root cause below it must not pass for recovered."""
-    root = span(
-        1,
-        None,
-        seen(event("a", cause_id="b")),
-        seen(event("c")),
-        attributes=reported("a", "b", "c", own="a"),
-    )
-    (trace,) = reading(process(root)).traces
-    assert trace.recovered is None
-    assert set(kinds(trace.losses)) == {"cause_missing", "event_missing"}
-
-
-@pytest.mark.parametrize(
-    "attributes",
-    [
-        {PREFIX + "report.ids": ["a"]},
-        {**reported("a", own="a"), PREFIX + "report.id": 5},
-        {**reported("a", own="a"), PREFIX + "report.ids": "a"},
-    ],
-)
-def test_a_report_that_cannot_be_read_tells_nothing(reading, attributes):
-    """Evicted or unreadable: the loss is named, and nothing counts as recovered."""
-    (trace,) = reading(process(span(1, None, seen(event("a")), attributes=attributes))).traces
-    assert trace.recovered is None
-    assert "attribute_missing" in kinds(trace.losses)
-
-
-def test_each_trace_shows_its_own_copy_of_a_failure(tmp_path):
-    """One failure written in two traces stands in each at its own place, always the same way."""
-    path = tmp_path / "traces"
-    one = span(1, None, seen(event("e"), 7))
-    two = span(1, None, seen(event("e"), 9), trace=OTHER)
-    write(path, process(one, two))
-    outputs = set()
-    for seed in ("1", "2", "3", "4"):
-        command = [sys.executable, "-m", "failgraph", "show", "--json", str(path)]
-        shown = subprocess.run(
-            command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
-        )
-        outputs.add(shown.stdout)
-    assert len(outputs) == 1
-    rows = [json.loads(line) for line in outputs.pop().splitlines()]
-    assert {row["trace_id"]: row["failures"]["e"]["trace_id"] for row in rows} == {
-        TRACE: TRACE,
-        OTHER: OTHER,
-    }
-    assert [row["failures"]["e"]["offset_nano"] for row in rows] == [7, 9]
-
-
-def test_copies_of_a_span_are_put_together(reading):
-    """A partial and a later export of one span: every event and attribute of both, the end of the ended one."""
-    early = span(1, None, seen(event("a"), 1), seen(event("b"), 2), end=None)
-    late = span(
-        1, None, seen(event("b"), 2), seen(event("c"), 3), attributes=reported("a", "b", "c")
-    )
-    for order in ((early, late), (late, early)):
-        (trace,) = reading(process(*order)).traces
-        assert list(trace.report.events) == ["a", "b", "c"]
-        assert trace.duration_nano == SECOND
-        assert trace.losses == ()
-
-
-def test_two_spans_of_one_id_are_named(reading):
-    """Of different names or processes they are no copies: all failures are kept, and the conflict is a loss."""
-    found = reading(
-        process(span(1, None, seen(event("a")))),
-        process(span(1, None, seen(event("b")), name="other")),
-    )
-    assert set(found.traces[0].report.events) == {"a", "b"}
-    assert kinds(found.losses) == ["duplicate"]
-
-
-def test_a_parent_that_is_no_id_does_not_make_a_root(reading):
-    """The span hangs in the air, and is not taken for the trace's own."""
-    root = span(1, None, seen(event("a")), attributes=reported("a", own="a"))
-    child = span(2, None, seen(event("b")), attributes=reported("b", own="b"), start=-5)
-    child["parentSpanId"] = "zz"
-    (trace,) = reading(process(root, child)).traces
-    assert trace.report.failure_id == "a"
-    assert "span_missing" in kinds(trace.losses)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -296,92 +206,6 @@ def test_protobuf_says_what_it_cannot_take_too(reading):
     assert found.traces[0].root is None
     assert kinds(found.traces[0].losses) == ["span_missing"]
     assert kinds(found.losses) == ["bad_line"]
-
-
-def test_a_failure_span_that_lost_its_event_is_said(reading):
-    """It was made only to hold a failure."""
-    empty = failure_span(2, 1, seen(event("e")))
-    empty["events"], empty["droppedEventsCount"] = [], 1
-    (trace,) = reading(process(span(1), empty)).traces
-    assert set(kinds(trace.losses)) == {"event_missing", "dropped_events"}
-    assert trace.report.omitted
-
-
-def test_a_damaged_copy_beside_a_whole_one_takes_nothing_away(reading):
-    """The observer's event is there: its report is not omitted for a peer's broken copy."""
-    broken = encode_event(event("e"), remote=True)
-    del broken[PREFIX + "boundary"]
-    (trace,) = reading(process(span(1, None, seen(event("e")), raw_event(broken)))).traces
-    assert list(trace.report.events) == ["e"]
-    assert not trace.report.omitted
-
-
-def test_a_chain_through_many_traces_is_bounded(reading):
-    """A trace takes in so many causes of others and no more, and says where it stopped."""
-    made = [
-        span(
-            1,
-            None,
-            seen(event(f"e{number}", cause_id=f"e{number + 1}")),
-            trace=f"{number + 1:032x}",
-        )
-        for number in range(600)
-    ]
-    first = reading(process(*made)).traces[0]
-    assert len(first.report.events) == 257
-    assert "cause_missing" in kinds(first.losses)
-
-
-def test_deep_nests_with_many_failures_are_bounded(reading, monkeypatch):
-    """Past a bound only the innermost hops list what they did not report."""
-    from failgraph.traces import hops
-
-    monkeypatch.setattr(hops, "_MAX_UNREPORTED", 1000)
-    nest = [
-        span(n, n - 1 or None, seen(event(f"e{n}")), kind=SERVER, start=n) for n in range(1, 301)
-    ]
-    (trace,) = reading(process(*nest)).traces
-    assert sum(len(hop.unreported) for hop in trace.hops) < 1000 + 300 + 300 * hops._INNERMOST
-    assert "partial_trace" in kinds(trace.losses)
-    assert all(f"e{int(hop.span.span_id, 16)}" in hop.unreported for hop in trace.hops)
-
-
-def test_times_that_the_file_does_not_say_are_null(reading):
-    """An event without a time, a span without a start: null, a loss, and no offset from 1970."""
-    timeless = seen(event("e"))
-    del timeless["timeUnixNano"]
-    unstarted = span(2, None, seen(event("f")))
-    del unstarted["startTimeUnixNano"]
-    (trace,) = reading(
-        process(span(1, None, timeless, attributes=reported("e", own="e")), unstarted)
-    ).traces
-    row = show_row(trace)
-    assert (row["failures"]["e"]["time_unix_nano"], row["failures"]["e"]["offset_nano"]) == (
-        None,
-        None,
-    )
-    assert row["failure_id"] == "e"
-    assert row["duration_nano"] == SECOND
-    assert kinds(trace.losses).count("attribute_missing") == 2
-
-
-def test_a_service_that_has_no_name_is_null(reading):
-    """Unknown is null, never an empty text."""
-    document = process(span(1, None, seen(event("e"))))
-    document["resourceSpans"][0]["resource"] = {}
-    row = show_row(reading(document).traces[0])
-    assert (row["service"], row["hops"][0]["service"], row["failures"]["e"]["service"]) == (
-        None,
-        None,
-        None,
-    )
-
-
-def test_text_that_was_not_written_so_is_no_cut(reading):
-    """Bytes that are no UTF-8 make the text longer: it is named, and not as shorter."""
-    line = json.dumps(process(span(1, None, seen(event("e", failure_reason="cafe"))))).encode()
-    (trace,) = reading(line.replace(b"cafe", b"caf\xe9")).traces
-    assert kinds(trace.losses) == ["unknown_field"]
 
 
 @given(st.data())
