@@ -1,4 +1,7 @@
-"""What was lost between a failure and its reader, by kind. Nothing is left out without one of these."""
+"""Losses: what of a failure did not reach its reader as it was written.
+
+Nothing is left out without a loss.
+"""
 
 from __future__ import annotations
 
@@ -26,40 +29,70 @@ LossKind = Literal[
 ]
 MEANING: Mapping[LossKind, str] = MappingProxyType(
     {
-        "text_cut": "a text arrived shorter than it was written",
-        "attribute_missing": "an attribute is gone or unreadable; an event without a boundary is left out",
-        "event_missing": "a failure cannot be read, or a hop wrote down the id of one that the source does not hold",
+        "text_cut": "a text is shorter than it was written",
+        "attribute_missing": (
+            "an attribute is missing or unreadable; an event without a boundary is left out"
+        ),
+        "event_missing": (
+            "a failure cannot be read, or a hop names a failure that the source does not contain"
+        ),
         "id_missing": "a failure event has no id and is left out",
-        "cause_missing": "a failure names a cause that the source does not hold; the edge is left out",
-        "duplicate": "an observer wrote a failure twice (the first is kept), or two different spans have one id",
-        "cycle": "causes form a ring; the edge that closes it is left out",
-        "dropped_events": "a span dropped events or attributes at its limit, ours may be among them",
-        "span_missing": "a span names a parent that the source does not hold",
-        "unended": "a span has no end, or one before its start; its duration is unknown",
-        "partial_trace": "a part of the trace was not returned, was lost during the reading, or is too much to list",
-        "bad_line": "a part of the file (a line, a message, a span, a field) cannot be read and is left out",
-        "unknown_kind": "a kind fits neither name pattern; it is kept as it is",
-        "unknown_field": "a field is unknown, outside its limits, or not as it was written",
+        "cause_missing": (
+            "a failure names a cause that the source does not contain; the edge is left out"
+        ),
+        "duplicate": (
+            "one observer wrote a failure twice (the first is kept), or two different spans share"
+            " an id"
+        ),
+        "cycle": "causes form a cycle; the edge that closes it is left out",
+        "dropped_events": (
+            "a span dropped events or attributes at its limit; failures may be among them"
+        ),
+        "span_missing": "a span names a parent that the source does not contain",
+        "unended": "a span has no end, or ends before it starts; its duration is unknown",
+        "partial_trace": (
+            "a part of the trace was not returned, disappeared while it was read, or is too large"
+            " to list"
+        ),
+        "bad_line": (
+            "a part of the file (a line, message, span or field) cannot be read and is left out"
+        ),
+        "unknown_kind": "a failure kind fits neither name pattern; it is kept as it is",
+        "unknown_field": "a field is unknown, exceeds its limit, or is not as it was written",
     }
 )
-"""Each kind of loss in a sentence."""
+"""What each kind of loss means, in a sentence."""
 HIDDEN: Mapping[str, str] = MappingProxyType(
     {
-        "`dropped_events`": "it has no counts of what a span dropped; `omitted` is then missing as well",
-        "nanoseconds": "each time and each duration is cut to µs, so the end of a span comes up to 2 µs early; failures"
-        " of one µs stand in the order of `seq`, hops in that of their ids",
-        "arrays and maps where a text belongs": "it has only their JSON text, which is then taken for the text",
+        "`dropped_events`": (
+            "there are no counts of what a span dropped, so `omitted` is missing as well"
+        ),
+        "nanoseconds": (
+            "times and durations are cut to µs, so a span ends up to 2 µs early; failures of the"
+            " same µs are ordered by `seq`, hops by their ids"
+        ),
+        "arrays and maps in place of a text": (
+            "only their JSON text is stored, which is then read as the text"
+        ),
     }
 )
-"""What Jaeger's own JSON hides, and its OTLP API where a store keeps that form; nothing tells that it is gone."""
+"""What Jaeger's v1 JSON loses without a trace of it.
+
+Its OTLP API loses the same if the store keeps that format.
+"""
 
 
 class Loss(NamedTuple):
-    """One thing that is not as it was written."""
+    """One thing that is missing, or is not as it was written.
+
+    Attributes:
+        kind: What kind of loss it is.
+        detail: Where it is, in words. May hold text of a record, so it has to be redacted and
+            sanitized before it is shown.
+    """
 
     kind: LossKind
     detail: str
-    """Where, in words; may hold text from the record, so a view neutralises it."""
 
 
 Losses = tuple[Loss, ...]

@@ -1,4 +1,4 @@
-"""On a terminal, drawn by rich: the same content, colours by boundary, the width respected."""
+"""Output on a terminal, drawn by rich: the same content, in colours, wrapped to the width."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @pytest.fixture
 def traces(tmp_path: Path) -> str:
-    """Two hops, a cause and an effect with text that wants to be more than text."""
+    """Return a file with two hops, a cause and an effect, with hostile text."""
     cause = event("e1", kind="transport_timeout", boundary="model", failure_reason=HOSTILE)
     effect = event("e2", kind=f"kind {HOSTILE}", failure_reason="long words " * 15, cause_id="e1")
     root = span(1, None, seen(effect, 9), name=f"name {HOSTILE}")
@@ -35,7 +35,7 @@ def traces(tmp_path: Path) -> str:
 
 
 def on_terminal(width: int, *words: str, **environ: str) -> str:
-    """What a command prints on a terminal of `width` columns."""
+    """Return what a command prints on a terminal of `width` columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     plain = {
@@ -71,15 +71,15 @@ def in_a_pipe(*words: str) -> str:
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("command", ["show", "list"])
 def test_a_wide_terminal_has_the_content_of_a_pipe(traces, command):
-    """Without the colours, what a terminal shows is what a pipe gets."""
+    """Without colours, a terminal shows what a pipe gets."""
     shown = COLOUR.sub("", on_terminal(400, command, traces))
     assert [line.rstrip() for line in shown.splitlines()] == in_a_pipe(command, traces).splitlines()
 
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_the_width_is_respected_inside_the_tree(traces, width):
-    """No line is wider than the terminal, nothing is left out, and the branches of the tree go on beside it."""
+def test_lines_are_wrapped_inside_the_tree(traces, width):
+    """No line is wider than the terminal, nothing is left out, and the branches continue."""
     from rich.cells import cell_len
 
     shown = COLOUR.sub("", on_terminal(width, "show", traces)).splitlines()
@@ -90,7 +90,7 @@ def test_the_width_is_respected_inside_the_tree(traces, width):
 
 
 def test_a_tree_deeper_than_the_terminal_is_wide(tmp_path):
-    """The branches are cut before the text is: no line is wider than the terminal."""
+    """The branches are cut rather than the text: no line is wider than the terminal."""
     from rich.cells import cell_len
 
     path = tmp_path / "deep.jsonl"
@@ -106,7 +106,7 @@ def test_a_tree_deeper_than_the_terminal_is_wide(tmp_path):
 
 
 def test_colours_by_boundary_and_no_color(traces):
-    """Each boundary has its colour; with NO_COLOR there is none."""
+    """Each boundary has its colour; with NO_COLOR, none has."""
     assert "\x1b[35mmodel" in on_terminal(100, "show", traces)
     assert "\x1b[36magent" in on_terminal(100, "show", traces)
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", on_terminal(100, "show", traces, NO_COLOR="1"))
@@ -114,7 +114,7 @@ def test_colours_by_boundary_and_no_color(traces):
 
 @pytest.mark.parametrize("command", ["show", "list"])
 def test_no_hostile_text_reaches_the_terminal(traces, command):
-    """But for rich's own colours there is no control character, and no markup of a record is followed."""
+    """The only control characters are rich's colours, and no markup is interpreted."""
     shown = COLOUR.sub("", on_terminal(120, command, traces))
     assert not [
         char for char in shown if (ord(char) < 0x20 and char != "\n") or 0x7F <= ord(char) < 0xA0
@@ -125,19 +125,19 @@ def test_no_hostile_text_reaches_the_terminal(traces, command):
 
 
 def test_without_rich_a_terminal_gets_plain_text(traces, tmp_path):
-    """The base install works on a terminal too."""
+    """The base install works on a terminal as well."""
     (tmp_path / "rich.py").write_text("raise ImportError('no rich here')")
     assert "\x1b[" not in on_terminal(400, "show", traces, PYTHONPATH=str(tmp_path))
 
 
 def test_json_is_the_same_on_a_terminal(traces):
-    """`--json` never depends on who is looking."""
+    """`--json` does not depend on the terminal."""
     assert on_terminal(80, "show", traces, "--json") == in_a_pipe("show", traces, "--json")
 
 
 @pytest.mark.slow
-def test_a_long_file_shows_progress_and_leaves_nothing_of_it(tmp_path):
-    """From 16 MiB on there is a bar while it is read; the last thing written there takes it away."""
+def test_a_large_file_shows_a_progress_bar(tmp_path):
+    """From 16 MiB on there is a bar while the file is read, which is erased at the end."""
     path = tmp_path / "long.jsonl"
     padding = {**span(3), "attributes": pairs({"note": "x" * 1_000_000})}
     write(path, *[process(padding) for _ in range(18)], process(span(1, None, seen(event("e1")))))

@@ -1,4 +1,4 @@
-"""`top`: each failure once, what of it is recovered, and the time of the spans that ended in it."""
+"""`top`: failures counted once, recovered ones, and the time of the spans that ended in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIMES = ("time_lost_nano", "time_lost_ratio", "median_delay_nano")
 
 @pytest.fixture
 def rows(tmp_path):
-    """The rows of the traces that some documents hold, by kind."""
+    """Return a function that makes the rows of some documents, by kind."""
 
     def made(*documents, query=EVERYTHING):
         found = read(write(tmp_path / "file", *documents))
@@ -35,7 +35,7 @@ def rows(tmp_path):
 
 
 def rollout(trace=TRACE, own="b"):
-    """A root hop of 100 ns in a failure, caused 10 ns before its end on an inner span of 40 ns that broke."""
+    """Return a root hop of 100 ns that fails, and an inner span of 40 ns with the cause."""
     effect = seen(event("b" + trace[0], kind="run_failed", cause_id="a" + trace[0]), 95)
     cause = seen(event("a" + trace[0], kind="model_failed", boundary="model"), 90)
     attributes = reported("a" + trace[0], "b" + trace[0], own=own and own + trace[0])
@@ -46,7 +46,7 @@ def rollout(trace=TRACE, own="b"):
 
 
 def test_a_failure_costs_the_spans_that_ended_in_it(rows):
-    """The root hop ended in its own failure, the inner span in its cause; the share is of all traces."""
+    """The root hop ended in its failure, the inner span in the cause; the share is of all traces."""
     found = rows(rollout(), process(span(9, None, end=300, trace=CLEAN)))
     times = {kind: [getattr(row, name) for name in TIMES] for kind, row in found.items()}
     assert times == {"run_failed": [100, 0.25, 5], "model_failed": [40, 0.1, 10]}
@@ -56,27 +56,27 @@ def test_a_failure_costs_the_spans_that_ended_in_it(rows):
     }
 
 
-def test_a_recovered_failure_is_counted_apart(rows):
-    """What the root hop reports beside its own chain is recovered; the span that it broke was lost."""
+def test_a_recovered_failure_is_counted_separately(rows):
+    """A failure that the root hop reports beside its own chain is recovered; its span still cost time."""
     row = rows(rollout(own=None))["model_failed"]
     assert (row.count, row.recovered, row.time_lost_nano) == (1, 1, 40)
 
 
-def test_whether_it_recovered_is_unknown_without_a_root_report(rows):
-    """A trace whose root hop wrote no report says nothing of recovery: None, not zero."""
+def test_recovered_is_unknown_without_a_root_report(rows):
+    """It is None, not zero."""
     assert rows(process(span(1, None, seen(event("a")))))["judge_failed"].recovered is None
 
 
-def test_nested_spans_of_one_failure_cost_their_time_once(rows):
-    """A hop inside a hop that both ended in the same failure: their union, never more than the trace took."""
+def test_nested_spans_of_one_failure_count_once(rows):
+    """Two nested hops that ended in the same failure cost no more than the trace took."""
     own = reported("a", own="a")
     inner = span(2, 1, seen(event("a"), 60), start=20, end=60, kind=SERVER, attributes=own)
     row = rows(process(span(1, None, end=100, kind=SERVER, attributes=own), inner))["judge_failed"]
     assert (row.count, row.time_lost_nano, row.time_lost_ratio) == (1, 100, 1.0)
 
 
-def test_a_span_that_went_on_cost_nothing(rows):
-    """A failure on a span that did not break, or that broke by a later one, is not what the span ended in."""
+def test_a_span_that_did_not_end_in_a_failure_costs_nothing(rows):
+    """It has no error, or it ended in a later failure."""
     went_on = span(1, None, seen(event("a", kind="first"), 5), end=100)
     assert rows(process(went_on))["first"].time_lost_nano == 0
     both = (seen(event("a", kind="first"), 5), seen(event("b", kind="last", cause_id="a"), 6))
@@ -85,7 +85,7 @@ def test_a_span_that_went_on_cost_nothing(rows):
 
 
 def test_a_failure_in_two_reports_is_counted_once(rows):
-    """A cause in another trace is in the reports of both, and is counted where it happened."""
+    """A cause in another trace is in the reports of both; it counts where it happened."""
     effect = span(1, None, seen(event("b", cause_id="a", kind="effect"), 9), trace=OTHER)
     found = rows(process(span(1, None, seen(event("a", kind="cause"), 5))), process(effect))
     assert {kind: row.count for kind, row in found.items()} == {"cause": 1, "effect": 1}
@@ -106,16 +106,16 @@ def test_a_failure_in_two_reports_is_counted_once(rows):
     assert {kind: row.count for kind, row in only.items()} == {"cause": 1, "effect": 1}
 
 
-def test_the_delay_is_the_middle_one(rows):
-    """Of an odd number of traces the median delay is that of the one in the middle."""
+def test_the_median_delay(rows):
+    """For an odd number of traces, it is the delay of the one in the middle."""
     spans = [
         span(1, None, seen(event(f"e{at}"), at), trace=f"{at:032x}", end=100) for at in (10, 20, 90)
     ]
     assert rows(process(*spans))["judge_failed"].median_delay_nano == 80
 
 
-def test_only_what_is_asked_for_is_counted(rows):
-    """With a kind, a boundary and a service only the failures that fit all of them are in the table."""
+def test_only_matching_failures_are_counted(rows):
+    """A failure must match the kind, the boundary and the service."""
     assert set(rows(rollout(), query=Query(kinds=frozenset({"model_failed"})))) == {"model_failed"}
     assert set(rows(rollout(), query=Query(boundaries=frozenset({"agent"})))) == {"run_failed"}
     assert (
@@ -129,7 +129,7 @@ def test_only_what_is_asked_for_is_counted(rows):
 
 
 def test_the_command_prints_a_table_and_the_same_as_json(tmp_path, capsys):
-    """`top` has a line a row with its numbers, `--json` the design's keys, null for what is unknown."""
+    """`top` prints one line per row, `--json` the documented keys, null for what is unknown."""
     file = write(tmp_path / "file", rollout(), rollout(OTHER))
     assert main(["top", str(file)]) == 0
     head, first, second = capsys.readouterr().out.splitlines()
@@ -142,8 +142,8 @@ def test_the_command_prints_a_table_and_the_same_as_json(tmp_path, capsys):
     assert [other[key] for key in TIMES] == [80, 0.4, 10]
 
 
-def test_the_share_is_of_the_time_that_was_asked_for(tmp_path, capsys):
-    """With --since only of what began since then, also without failures; where --limit leaves failures out, unknown."""
+def test_the_share_with_since_and_limit(tmp_path, capsys):
+    """--since restricts the durations too; if --limit leaves failures out, the share is unknown."""
     late = process(
         span(
             1,
@@ -170,8 +170,8 @@ def test_the_share_is_of_the_time_that_was_asked_for(tmp_path, capsys):
     assert shares("--limit", "1") == [None]
 
 
-def test_a_hostile_kind_and_service_are_neutral(tmp_path):
-    """Escape sequences in names reach no terminal, and the columns stay columns."""
+def test_a_hostile_kind_and_service_are_sanitized(tmp_path):
+    """Escape sequences in names reach no terminal, and the columns stay aligned."""
     happened = seen(event("a", kind="k\x1b[31m\n" + "x" * 500))
     found = read(
         write(
@@ -185,8 +185,8 @@ def test_a_hostile_kind_and_service_are_neutral(tmp_path):
     assert all(line.isprintable() and len(line) < 250 for line in lines)
 
 
-def test_without_any_time_what_was_lost_is_unknown(tmp_path):
-    """Where no span of the traces has both times the time lost and its share are None, not zero."""
+def test_without_times_the_time_lost_is_unknown(tmp_path):
+    """If no span has both times, the time lost and its share are None, not zero."""
     found = read(write(tmp_path / "file", process(span(1, None, seen(event("a")), end=None))))
     (row,) = top_rows(found.traces, EVERYTHING, found.durations)
     assert (row.count, row.time_lost_nano, row.time_lost_ratio) == (1, None, None)

@@ -1,4 +1,4 @@
-"""The tree and the rows: complete, with the file's own times, and harmless whatever a record holds."""
+"""Trees, list lines and JSON rows: complete, with the times of the file, and safe for any text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def line_of(trace: Trace) -> str:
 
 @pytest.fixture
 def one(tmp_path: Path) -> Callable[..., Trace]:
-    """Read documents that hold one trace with failures."""
+    """Return a function that reads documents with one failing trace."""
 
     def read_one(*documents: object) -> Trace:
         (trace,) = read(write(tmp_path / "traces.jsonl", *documents)).traces
@@ -40,7 +40,10 @@ def one(tmp_path: Path) -> Callable[..., Trace]:
 
 
 def rollout() -> list[dict[str, Any]]:
-    """Two processes, three hops; `root` is the cause of both `mid` and `side`, `mid` of `top`; `side` recovered."""
+    """Return two processes with three hops.
+
+    `root` is the cause of `mid` and `side`, and `mid` of `top`; `side` is recovered.
+    """
     return [
         process(
             span(
@@ -87,12 +90,12 @@ def rollout() -> list[dict[str, Any]]:
 
 
 def kinds_in(lines: list[str]) -> list[str]:
-    """The kind that stands behind each number at the beginning of a failure's line."""
+    """Return the kind in each line that begins with the number of a failure."""
     return [match[1] for line in lines if (match := re.search(r"[├└]─ #\d+ \w+ (\w+)", line))]
 
 
-def test_each_failure_stands_in_the_tree_once(one: Callable[..., Trace]) -> None:
-    """Every failure has one line of its own; a shared cause is referred to by its number."""
+def test_each_failure_is_in_the_tree_once(one: Callable[..., Trace]) -> None:
+    """Every failure has one line; a shared cause is referred to by its number."""
     lines = list(tree_of(one(*rollout())))
     assert sorted(kinds_in(lines)) == [
         "agent_run_error",
@@ -113,7 +116,7 @@ def test_each_failure_stands_in_the_tree_once(one: Callable[..., Trace]) -> None
 
 
 def test_offsets_and_durations_are_those_of_the_file(one: Callable[..., Trace]) -> None:
-    """A hop's line begins with its offset from the trace's start and its duration, a failure's with its offset."""
+    """A hop's line begins with offset and duration, a failure's with its offset."""
     lines = list(tree_of(one(*rollout())))
 
     def line(text: str) -> list[str]:
@@ -136,15 +139,15 @@ def test_offsets_and_durations_are_those_of_the_file(one: Callable[..., Trace]) 
     assert sorted(delays) == ["200.0 ms", "500.0 ms", "800.0 ms"]
 
 
-def test_a_cause_is_told_with_its_place(one: Callable[..., Trace]) -> None:
-    """A cause's line names the span where it was observed, and the service where that is another."""
+def test_a_cause_is_named_with_its_span(one: Callable[..., Trace]) -> None:
+    """Its line names the span where it was observed, and the service if it differs."""
     causes = [line for line in tree_of(one(*rollout())) if "caused by" in line]
     assert sum(" on exec" in line for line in causes) == 2
     assert sum("POST /run [agent server]" in line for line in causes) == 1
 
 
-def test_recovered_and_own_are_told_apart(one: Callable[..., Trace]) -> None:
-    """The recovered failure is marked so, the own failures are marked so, and nothing else is."""
+def test_recovered_and_own_failures_are_marked(one: Callable[..., Trace]) -> None:
+    """No other failure is."""
     lines = list(tree_of(one(*rollout())))
     assert kinds_in([line for line in lines if "(recovered)" in line]) == ["session_lost"]
     assert sorted(kinds_in([line for line in lines if "(own failure" in line])) == [
@@ -153,12 +156,12 @@ def test_recovered_and_own_are_told_apart(one: Callable[..., Trace]) -> None:
     ]
 
 
-def test_the_head_names_what_matters(one: Callable[..., Trace]) -> None:
-    """The tree's head and list's line name the trace, the service, the count and the root cause."""
+def test_the_header_and_the_list_line(one: Callable[..., Trace]) -> None:
+    """Both name the trace, the service, the number of failures and the root cause."""
     trace = one(*rollout())
-    head = " ".join(list(tree_of(trace))[:2])
+    header = " ".join(list(tree_of(trace))[:2])
     for text in (TRACE, "r-17", "gym", "4 failures", "1 recovered", "sandbox provider_oom_killed"):
-        assert text in head
+        assert text in header
     for text in (
         TRACE,
         "gym",
@@ -172,7 +175,7 @@ def test_the_head_names_what_matters(one: Callable[..., Trace]) -> None:
 
 
 def test_hops_nest_as_their_spans(one: Callable[..., Trace]) -> None:
-    """A hop stands below the hop that called it, its failures below it, by time."""
+    """A hop is below the hop that called it, and its failures are below it, by time."""
     lines = list(tree_of(one(*rollout())))
     column = {
         name: next(line for line in lines if name in line).index(name)
@@ -209,55 +212,52 @@ def test_hops_nest_as_their_spans(one: Callable[..., Trace]) -> None:
 def test_a_failure_without_a_hop_is_shown(
     spans: list[dict[str, Any]], one: Callable[..., Trace]
 ) -> None:
-    """A failure that has no hop above it, since spans were lost or are damaged, stands in the tree all the same."""
+    """If spans are lost or damaged, a failure without a hop is in the tree as well."""
     lines = [
         line
         for line in tree_of(one(process(*spans)))
-        if not line.startswith(("root cause", "lost:"))
+        if not line.startswith(("root cause", "missing "))
     ]
     assert sum("session_lost" in line for line in lines) == 1
 
 
-def test_what_is_unknown_or_lost_is_said(one: Callable[..., Trace]) -> None:
-    """An unknown duration is a question mark, and each loss is named with its kind."""
+def test_unknown_durations_and_losses(one: Callable[..., Trace]) -> None:
+    """An unknown duration is a question mark, and each loss has a line."""
     held = span(2, 9, seen(event("e1", cause_id="gone")), name="work", end=None)
     lines = list(tree_of(one(process(held))))
-    assert (
-        next(line for line in lines if "work [gym]" in line and "lost" not in line).split()[2]
-        == "?"
-    )
-    for kind in ("span_missing", "unended", "cause_missing"):
-        assert sum(kind in line for line in lines) == 1
+    assert next(line for line in lines if "work [gym]" in line).split()[2] == "?"
+    for name in ("missing span: ", "unfinished span: ", "missing cause: "):
+        assert sum(line.startswith(name) for line in lines) == 1
     assert any("gone" in line for line in lines)
 
 
 def test_many_losses_are_counted(one: Callable[..., Trace]) -> None:
-    """However much was lost, the tree stays readable and says how much more there is."""
+    """The tree names some and gives the number of the others."""
     lines = list(
         tree_of(one(process(*(span(at, at + 1000, seen(event(str(at)))) for at in range(1, 60)))))
     )
-    lost = [line for line in lines if line.startswith("lost")]
-    assert len(lost) < 30
-    assert f"{59 - (len(lost) - 1)} more" in lost[-1]
+    named = [line for line in lines if line.startswith("missing span: ")]
+    assert 0 < len(named) < 30
+    assert lines[-1] == f"{59 - len(named)} more losses; --json lists all"
 
 
-def test_unreported_is_marked_with_its_reason(one: Callable[..., Trace]) -> None:
-    """A failure that its hop did not report is marked with why."""
+def test_an_unreported_failure_is_marked_with_the_reason(one: Callable[..., Trace]) -> None:
+    """Its own hop did not report it."""
     lines = list(
         tree_of(one(process(span(1, None, seen(event("e1"), late=True), attributes=reported()))))
     )
     assert any("unreported: late" in line and "judge_failed" in line for line in lines)
 
 
-def test_unreported_further_up_is_marked_too(one: Callable[..., Trace]) -> None:
-    """A failure that its own hop reported to nobody: the caller had given up."""
+def test_a_failure_that_a_hop_further_up_did_not_report(one: Callable[..., Trace]) -> None:
+    """Its own hop reported it, but the caller had given up."""
     callee = span(2, 1, seen(event("e1")), kind=SERVER, attributes=reported("e1"))
     lines = list(tree_of(one(process(span(1, None, name="caller"), callee))))
     assert any("judge_failed  (unreported by caller: no_reply)" in line for line in lines)
 
 
 def test_deep_trees_are_shown(one: Callable[..., Trace]) -> None:
-    """5,000 nested hops are shown without recursion, in lines of bounded length."""
+    """5,000 nested hops are shown without recursion, in lines of limited length."""
     nested = [span(number, number - 1 or None, kind=SERVER) for number in range(1, 5000)]
     lines = list(tree_of(one(process(*nested, span(5000, 4999, seen(event("e1")))))))
     assert sum("[gym]" in line for line in lines) == 4999
@@ -280,12 +280,12 @@ RAW = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def raw(text: str) -> set[str]:
-    """The characters of `text` that control, hide or reorder."""
+    """Return the characters of `text` that control, hide or reorder."""
     return {ascii(char) for char in text.replace("\n", "") if unicodedata.category(char) in RAW}
 
 
 def everywhere(evil: str) -> list[dict[str, Any]]:
-    """A trace with `evil` in every text that a view could print."""
+    """Return a trace with `evil` in every text that a view could print."""
     record = event(
         "id" + evil,
         kind="kind" + evil,
@@ -331,7 +331,7 @@ def everywhere(evil: str) -> list[dict[str, Any]]:
 def test_no_hostile_text_reaches_the_output(
     command: str, form: list[str], evil: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No control, bidi or invisible character of a record reaches stdout or stderr raw, in any form."""
+    """No control, bidi or invisible character of a record reaches stdout or stderr raw."""
     path = write(tmp_path / "f", *everywhere(evil), b"broken" + evil.encode())
     assert main([command, str(path), *form]) == 0
     out, err = capsys.readouterr()
@@ -348,7 +348,7 @@ def test_no_hostile_text_reaches_the_output(
 def test_no_hostile_text_reaches_an_error(
     evil: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor by way of an error: a hostile file name, trace id or setting."""
+    """File names and trace ids can be hostile too."""
     path = write(tmp_path / "f", *everywhere(evil))
     name = evil.replace("\x00", "").replace("/", "")
     empty = tmp_path / ("empty" + name)
@@ -362,10 +362,10 @@ def test_no_hostile_text_reaches_an_error(
     assert len(err.splitlines()) == 3
 
 
-def test_a_hostile_setting_is_shown_harmless(
+def test_a_hostile_setting_is_sanitized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A wrong setting's name and value are told without their control characters."""
+    """The message has name and value without their control characters."""
     monkeypatch.setenv("FAILGRAPH_LINKS", "\x1b[31m\u202eall")
     monkeypatch.setenv("FAILGRAPH_\x1b[0m", "x")
     assert main(["list", str(write(tmp_path / "f", *rollout()))]) == 2
@@ -374,8 +374,8 @@ def test_a_hostile_setting_is_shown_harmless(
     assert len(err.splitlines()) == 2
 
 
-def test_a_hostile_argument_is_shown_harmless(capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong use is told without the control characters of what was typed or pasted."""
+def test_a_hostile_argument_is_sanitized(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message has no control characters of what was typed or pasted."""
     with pytest.raises(SystemExit):
         main(["show", "a", "b", "\x1b[31mc\u202e"])
     assert raw(capsys.readouterr().err) == set()
@@ -387,7 +387,7 @@ def test_a_hostile_argument_is_shown_harmless(capsys: pytest.CaptureFixture[str]
 def test_markup_is_only_text(
     markup: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Markup of any kind is never interpreted: it is shown as the characters that it is."""
+    """Markup is never interpreted: its characters are shown."""
     path = write(
         tmp_path / "f",
         process(span(1, None, seen(event("e1", failure_reason=markup, kind=markup)))),
@@ -401,7 +401,7 @@ def test_markup_is_only_text(
 def test_long_text_is_cut_in_the_tree_and_whole_in_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A text of 2,000 characters does not flood the tree; JSON has all of it."""
+    """The tree cuts a text of 2,000 characters; JSON has all of it."""
     path = write(
         tmp_path / "f",
         process(span(1, None, seen(event("e1", failure_reason="€" * 2000)), name="n" * 5000)),

@@ -52,7 +52,7 @@ def _cause(
         missing = trace.failures[event_id].event.cause_id
         if missing is None:
             return None
-        words = f"caused by {sanitize(missing, MAX_ID_LENGTH)}, which is not here"
+        words = f"caused by {sanitize(missing, MAX_ID_LENGTH)}, which is not in the source"
         return [Segment(words, "lost")]
     delay = cause_delay_nano(trace, event_id)
     before = "" if delay is None else f", {format_duration(delay)} before"
@@ -72,7 +72,7 @@ def _cause_span(trace: Trace, hop: HopRecord | None, cause_id: str) -> str:
     elif cause.span_id is None:
         name = "no span"
     else:
-        name = "a span that is not here"
+        name = "a span that is not in the source"
     if hop is not None and span.service == hop.span.service:
         return name
     return f"{name} [{display(span.service, 40)}]"

@@ -5,11 +5,9 @@ All text is made safe here, so that no output has to do it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from failgraph.losses import Losses
 from failgraph.readers import Trace
 from failgraph.redaction.display import display
 from failgraph.semconv import REPORT_UNFINISHED
@@ -74,19 +72,6 @@ def _start(start_unix_nano: int) -> str:
         return "?"
     start = datetime.fromtimestamp(start_unix_nano // _NS_PER_SECOND, tz=timezone.utc)
     return f"{start:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def loss_lines(losses: Losses, limit: int | None = None) -> Iterator[Line]:
-    """Yield a line for each loss, and one with the number of the others if there are too many.
-
-    Args:
-        losses: What was lost.
-        limit: The number of losses to name; None names all.
-    """
-    for loss in losses[:limit]:
-        yield [Segment("lost: ", "lost"), Segment(f"{loss.kind}: {display(loss.detail)}")]
-    if limit is not None and len(losses) > limit:
-        yield [Segment("lost: ", "lost"), Segment(f"{len(losses) - limit} more; --json has all")]
 
 
 def failure_name(trace: Trace, event_id: str) -> tuple[Segment, Segment]:

@@ -17,10 +17,10 @@ from failgraph.view.lines import (
     Segment,
     failure_name,
     format_duration,
-    loss_lines,
     outcome,
     rollout,
 )
+from failgraph.view.loss_lines import loss_lines
 
 _MAX_LOSSES = 10
 
