@@ -1,4 +1,4 @@
-"""What is given as SOURCE, to a backend, an address and a trace; and what is sent along to where."""
+"""From SOURCE to a backend, its URL and a trace; and which URL gets which headers."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def left(value: object) -> str:
         ("traces/of/yesterday.jsonl", None),
     ],
 )
-def test_a_source_is_told_by_how_it_is_written(source, expected):
-    """Names of backends, base addresses, and pages of Jaeger and Grafana; anything with a slash may be a path."""
+def test_a_source_is_recognised_by_its_form(source, expected):
+    """Names of backends, base URLs, pages of Jaeger and Grafana; anything with a slash may be a path."""
     assert address(source) == expected
 
 
 def test_a_file_wins():
-    """Whatever it is called."""
+    """A file of the same name is preferred to a backend."""
     for name in ("jaeger", "tempo", "http://host:16686"):
         assert address(name, name) is None
 
@@ -116,29 +116,29 @@ def test_a_file_wins():
     [
         (
             "jeager",
-            "jeager is no file that is there; give a file, - for standard input, jaeger, tempo, or an address",
+            "jeager: no such file. A source is a file, a directory, -, jaeger, tempo or a URL.",
         ),
-        ("", "an empty text is no file"),
-        ("localhost:16686", "did you mean http://localhost:16686?"),
-        (f"localhost:16686/trace/{ID}", f"did you mean http://localhost:16686/trace/{ID}?"),
-        ("ftp://host/x", "ftp://host/x is no address that begins with http:// or https://"),
-        ("http://", "no address such as http://localhost:16686"),
-        ("http://host:99999", "no address such as http://localhost:16686"),
-        ("http://[::1", "no address such as http://localhost:16686"),
-        ("http://ho st/", "no address such as http://localhost:16686"),
-        ("http://good.example\\@evil.example/", "holds a user name or a password"),
-        ("http://good.example\\evil.example/", "no address such as http://localhost:16686"),
-        ("http://häst/", "no address such as http://localhost:16686"),
-        ("http://host/a b", "no address such as http://localhost:16686"),
-        ("http://host/ä", "characters in its path that belong percent-encoded"),
-        ("https://user:hunter22secret@host/", "holds a user name or a password"),
-        ("https://hunter22secret@host/trace/" + ID, "holds a user name or a password"),
+        ("", "the source is empty. A source is"),
+        ("localhost:16686", "localhost:16686: no such file. Did you mean http://localhost:16686?"),
+        (f"localhost:16686/trace/{ID}", f"Did you mean http://localhost:16686/trace/{ID}?"),
+        ("ftp://host/x", "invalid URL ftp://host/x; it must begin with http:// or https://"),
+        ("http://", "; it must look like http://localhost:16686"),
+        ("http://host:99999", "; it must look like http://localhost:16686"),
+        ("http://[::1", "; it must look like http://localhost:16686"),
+        ("http://ho st/", "; it must look like http://localhost:16686"),
+        ("http://good.example\\@evil.example/", "must not contain a user name or a password"),
+        ("http://good.example\\evil.example/", "; it must look like http://localhost:16686"),
+        ("http://häst/", "; it must look like http://localhost:16686"),
+        ("http://host/a b", "; it must look like http://localhost:16686"),
+        ("http://host/ä", "characters in its path that must be percent-encoded"),
+        ("https://user:hunter22secret@host/", "must not contain a user name or a password"),
+        ("https://hunter22secret@host/trace/" + ID, "must not contain a user name or a password"),
         (
             "http://host/trace/nonsense",
-            "nonsense in the address is no trace id of 16 or 32 hex digits",
+            "invalid trace id nonsense in the URL; it must have 16 or 32 hex digits",
         ),
-        (f"http://host/trace/{ID}...{HALF}", "is no trace id of 16 or 32 hex digits"),
-        (f"http://host/trace/{ID}0", "is no trace id of 16 or 32 hex digits"),
+        (f"http://host/trace/{ID}...{HALF}", "invalid trace id "),
+        (f"http://host/trace/{ID}0", "invalid trace id "),
         ("https://grafana.example/explore", "names no trace; open one trace there"),
         (explore('{ status = error && .token = "hunter22secret" }'), "names no trace"),
         (explore(ID) + "&traceId=" + "f" * 32, "names 2 traces"),
@@ -147,8 +147,8 @@ def test_a_file_wins():
         ("https://grafana.example/explore?" + "a=b&" * 500, "names no trace"),
     ],
 )
-def test_what_is_no_source_is_refused(source, words):
-    """In one line that says what to do, and shows no password."""
+def test_an_invalid_source_is_rejected(source, words):
+    """One message says what to do and shows no password."""
     with pytest.raises(SourceError) as caught:
         address(source)
     assert words in str(caught.value)
@@ -157,8 +157,8 @@ def test_what_is_no_source_is_refused(source, words):
     assert len(str(caught.value)) < 500
 
 
-def test_an_address_of_both_is_asked():
-    """One gateway for two backends: the address does not say which is meant."""
+def test_a_url_of_both_backends_has_no_kind():
+    """If one gateway serves both, only asking tells which is meant."""
     both = Settings(jaeger_url="http://host:80", tempo_url="http://host:80/")
     assert address("http://host:80", settings=both) == Address(None, "http://host:80")
 
@@ -177,7 +177,7 @@ def test_an_address_of_both_is_asked():
     ],
 )
 def test_headers_go_to_their_origin_only(base, sent):
-    """Scheme, host and port are those of the setting; those of the other backend are not sent at all."""
+    """Scheme, host and port must be those of the setting, and each backend gets its own headers."""
     settings = Settings(
         jaeger_url="https://jaeger.example/jaeger",
         jaeger_headers=(("authorization", "Bearer hunter22secret"),),
@@ -187,8 +187,8 @@ def test_headers_go_to_their_origin_only(base, sent):
     assert headers_for("tempo", base, settings) == ()
 
 
-def test_nothing_is_sent_in_the_clear_to_another_machine():
-    """Plain http is for loopback; the error names the setting and not what it holds."""
+def test_headers_are_not_sent_over_plain_http_to_another_machine():
+    """Plain http is for loopback. The error names the setting and not its value."""
     held = (("authorization", "Bearer hunter22secret"),)
     settings = Settings(jaeger_url="http://jaeger.example", jaeger_headers=held)
     with pytest.raises(
@@ -203,16 +203,16 @@ def test_nothing_is_sent_in_the_clear_to_another_machine():
 @pytest.mark.parametrize(
     "host", ["localhost.example", "127.0.0.1.example", "128.0.0.1", "0.0.0.0", "10.0.0.1", "[::2]"]
 )
-def test_loopback_is_told_by_the_whole_name(host):
-    """No name of another machine passes for this one."""
+def test_loopback_is_recognised_by_the_whole_name(host):
+    """No name of another machine is taken for this one."""
     assert not is_loopback(f"http://{host}:1")
 
 
-def test_an_address_is_shown_without_what_may_be_secret():
-    """Neither user nor query nor fragment."""
+def test_a_url_is_shown_without_secrets():
+    """Without user, query and fragment."""
     assert (
         display_url("https://u:hunter22secret@host:1/p?token=hunter22secret#hunter22secret")
         == "https://host:1/p"
     )
     assert display_url("http://[::1]:5/x") == "http://[::1]:5/x"
-    assert display_url("http://[nonsense") == "an address that is none"
+    assert display_url("http://[nonsense") == "an invalid URL"

@@ -1,4 +1,7 @@
-"""A backend that is down, slow, closed, busy, elsewhere or something else: one line that says what to do, no secret."""
+"""Backends that are down, slow, closed, busy or something else.
+
+Each gives one message that says what to do and shows no secret.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+pytest.importorskip("httpx", reason="backends are read with httpx, which this environment lacks")
 
 from failgraph.backends import client as client_module, response_body
 from failgraph.backends.backend_settings import HEADERS_SETTINGS, URL_SETTINGS
@@ -38,7 +41,7 @@ TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 
 def raw(text: bytes, wait: float = 0.0) -> Callable[[ReceivedRequest, Handler], None]:
-    """Bytes as they are, and then nothing more."""
+    """Send these bytes as they are, and nothing more."""
 
     def answer(_: ReceivedRequest, handler: Handler) -> None:
         handler.wfile.write(text)
@@ -50,7 +53,7 @@ def raw(text: bytes, wait: float = 0.0) -> Callable[[ReceivedRequest, Handler], 
 
 
 def drip(_: ReceivedRequest, handler: Handler) -> None:
-    """One byte after the other, without an end."""
+    """Send one byte after the other, without an end."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n")
     for _number in range(100):
         handler.wfile.write(b" ")
@@ -65,149 +68,157 @@ def reply(*args: object, **headers: str) -> Callable[[ReceivedRequest, Handler],
 
 
 def echo(status: int) -> Callable[[ReceivedRequest, Handler], Reply]:
-    """An error that shows what was sent, as some proxies do."""
+    """Respond with an error that shows the request, as some proxies do."""
     return lambda asked, _: Reply(
         f"boom {asked.headers} user:{SECRET} \x1b[31m".encode(), status, "text/plain"
     )
 
 
 class Case(NamedTuple):
-    """What it does, and the line that comes of it; `{at}` is its address."""
+    """A response, and the message that it leads to.
+
+    Attributes:
+        answer: Sends the response.
+        message: The whole message; `{url}` stands for the URL of the server.
+    """
 
     answer: Callable[[ReceivedRequest, Handler], Reply | None]
-    line: str
+    message: str
 
+
+TIMEOUT = "Jaeger at {url} did not respond in time; try again, or ask for less (--limit, --since)"
+BROKEN = "Jaeger at {url} sent an incomplete response, or does not speak HTTP; try again"
+TOO_LARGE = (
+    "Jaeger at {url} returned more than 1 MB; save the trace with another program, then run"
+    ' "failgraph show FILE"'
+)
+REDIRECT = (
+    "which is not followed; set FAILGRAPH_JAEGER_URL to the address of the API; behind a login, set"
+    " FAILGRAPH_JAEGER_HEADERS"
+)
+WRONG_API = "Give the address in front of /api; behind a login, set FAILGRAPH_JAEGER_HEADERS."
 
 CASES = {
-    "silent": Case(
-        raw(b"", wait=0.5), "does not answer in time; ask again, or for less (--limit, --since)"
-    ),
-    "slow": Case(drip, "does not answer in time; ask again, or for less (--limit, --since)"),
-    "hangs up": Case(raw(b""), "breaks off its answer, or does not speak HTTP; ask again"),
-    "no HTTP": Case(
-        raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "breaks off its answer, or does not speak HTTP; ask again"
-    ),
+    "silent": Case(raw(b"", wait=0.5), TIMEOUT),
+    "slow": Case(drip, TIMEOUT),
+    "hangs up": Case(raw(b""), BROKEN),
+    "no HTTP": Case(raw(b"SSH-2.0-OpenSSH_9.6\r\n"), BROKEN),
     "truncated": Case(
         raw(b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"result":'),
-        "breaks off its answer, or does not speak HTTP; ask again",
+        BROKEN,
     ),
     "truncated chunks": Case(
         raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"),
-        "breaks off its answer, or does not speak HTTP; ask again",
+        BROKEN,
     ),
     "truncated gzip": Case(
         reply(gzip.compress(b'{"result":{}}' * 50)[:-9], content_encoding="gzip"),
-        "breaks off its answer, or does not speak HTTP; ask again",
+        BROKEN,
     ),
-    "gzip that is none": Case(
-        reply(b"{}", content_encoding="gzip"),
-        "breaks off its answer, or does not speak HTTP; ask again",
-    ),
+    "not gzip": Case(reply(b"{}", content_encoding="gzip"), BROKEN),
     "zstd": Case(
         reply(b"\x28\xb5\x2f\xfd", content_encoding="zstd"),
-        "packs its answers in a way that it was not asked for; a proxy may do that",
+        "Jaeger at {url} sent a response in an encoding that was not requested (zstd); a proxy may"
+        " cause that",
     ),
-    "large": Case(
-        raw(b"HTTP/1.1 200 OK\r\nContent-Length: 314572800\r\n\r\n"),
-        "answered with more than 1 MB, which is not taken in; save it with another program and read the file: failgraph"
-        " show FILE",
-    ),
+    "large": Case(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 314572800\r\n\r\n"), TOO_LARGE),
     "large, without a length": Case(
         raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * (1 << 21)),
-        "answered with more than 1 MB, which is not taken in; save it with another program and read the file: failgraph"
-        " show FILE",
+        TOO_LARGE,
     ),
     "a gzip bomb": Case(
         reply(gzip.compress(b"[" * (1 << 26)), content_encoding="gzip"),
-        "answered with more than 1 MB, which is not taken in; save it with another program and read the file: failgraph"
-        " show FILE",
+        TOO_LARGE,
     ),
     "401": Case(
         echo(401),
-        "does not let us in (401); set FAILGRAPH_JAEGER_HEADERS (what it holds is not enough)",
+        "Jaeger at {url} rejected the credentials (HTTP 401); check FAILGRAPH_JAEGER_HEADERS",
     ),
     "403": Case(
         echo(403),
-        "does not let us in (403); set FAILGRAPH_JAEGER_HEADERS (what it holds is not enough)",
+        "Jaeger at {url} rejected the credentials (HTTP 403); check FAILGRAPH_JAEGER_HEADERS",
     ),
     "400": Case(
         reply(b'{"error":{"httpCode":400,"message":"malformed"}}', 400),
-        "answered 400: 400 malformed",
+        "Jaeger at {url} returned HTTP 400: 400 malformed",
     ),
     "500": Case(
         reply(b'{"errors":[{"code":500,"msg":"disk \\u001b[31mfull"}]}', 500),
-        r"answered 500: 500 disk \x1b[31mfull",
+        r"Jaeger at {url} returned HTTP 500: 500 disk \x1b[31mfull",
     ),
-    "500 in words": Case(
+    "500 as text": Case(
         reply(b"upstream\n connect\terror", 500, "text/plain"),
-        "answered 500: upstream connect error",
+        "Jaeger at {url} returned HTTP 500: upstream connect error",
     ),
-    "500 in Grafana's": Case(
-        reply(b'{"message":"no data source"}', 500), "answered 500: no data source"
+    "500 as Grafana writes it": Case(
+        reply(b'{"message":"no data source"}', 500),
+        "Jaeger at {url} returned HTTP 500: no data source",
     ),
-    "500, a page": Case(reply(b"<html>oh no</html>", 502, "text/html"), "answered 502"),
-    "500, nothing": Case(reply(b"", 504), "answered 504"),
+    "502 as a page": Case(
+        reply(b"<html>oh no</html>", 502, "text/html"), "Jaeger at {url} returned HTTP 502"
+    ),
+    "504 without a body": Case(reply(b"", 504), "Jaeger at {url} returned HTTP 504"),
     "500, endless": Case(
-        raw(b"HTTP/1.1 500 X\r\n\r\n" + b"word " * 9000), f"answered 500: {'word ' * 39}word…"
+        raw(b"HTTP/1.1 500 X\r\n\r\n" + b"word " * 9000),
+        f"Jaeger at {{url}} returned HTTP 500: {'word ' * 39}word…",
     ),
     "422": Case(
         reply(b"trace exceeds max size", 422, "text/plain"),
-        "does not give so much at once (422): trace exceeds max size; raise max_bytes_per_trace in its overrides",
+        "Jaeger at {url} does not return a trace of this size (HTTP 422): trace exceeds max size;"
+        " raise max_bytes_per_trace in its overrides",
     ),
     "429": Case(
         reply(b"slow down", 429, "text/plain"),
-        "is busy (429) and stayed so: slow down; ask again later",
+        "Jaeger at {url} is busy (HTTP 429): slow down; try again later",
     ),
-    "503": Case(reply(b"", 503, retry_after="0"), "is busy (503) and stayed so; ask again later"),
-    "429, tomorrow": Case(
-        reply(b"", 429, retry_after="86400"), "is busy (429) and stayed so; ask again later"
+    "503": Case(
+        reply(b"", 503, retry_after="0"), "Jaeger at {url} is busy (HTTP 503); try again later"
+    ),
+    "429 until tomorrow": Case(
+        reply(b"", 429, retry_after="86400"), "Jaeger at {url} is busy (HTTP 429); try again later"
     ),
     "a redirect": Case(
         reply(b"", 302, location=f"https://user:{SECRET}@sso.example/login?token={SECRET}"),
-        "points elsewhere (302, to https://sso.example/login), which is not followed; set FAILGRAPH_JAEGER_URL to the"
-        " address that answers by itself, and FAILGRAPH_JAEGER_HEADERS where it asks for a login",
+        f"Jaeger at {{url}} redirects to https://sso.example/login (HTTP 302), {REDIRECT}",
     ),
-    "a redirect here": Case(
+    "a redirect to the same server": Case(
         reply(b"", 307, location="/login"),
-        "points elsewhere (307, to /login), which is not followed; set FAILGRAPH_JAEGER_URL to the address that answers"
-        " by itself, and FAILGRAPH_JAEGER_HEADERS where it asks for a login",
+        f"Jaeger at {{url}} redirects to /login (HTTP 307), {REDIRECT}",
     ),
-    "a redirect to nowhere": Case(
-        reply(b"", 301),
-        "points elsewhere (301, to nowhere), which is not followed; set FAILGRAPH_JAEGER_URL to the address that"
-        " answers by itself, and FAILGRAPH_JAEGER_HEADERS where it asks for a login",
+    "a redirect without a target": Case(
+        reply(b"", 301), f"Jaeger at {{url}} redirects (HTTP 301), {REDIRECT}"
     ),
     "login page": Case(
         reply(b"\n<!DOCTYPE html><title>Sign in</title>", 200, "text/html"),
-        "answered with a page for people, perhaps a login; set FAILGRAPH_JAEGER_URL to where its API is, with the path"
-        " before /api, and FAILGRAPH_JAEGER_HEADERS where it asks for a login",
+        f"{{url}} is not a Jaeger API (an HTML page). {WRONG_API}",
     ),
-    "nothing there": Case(
+    "404": Case(
         reply(b"404 page not found\n", 404, "text/plain"),
-        "does not know what it is asked for (404); set FAILGRAPH_JAEGER_URL to where its API is, with the path before"
-        " /api",
+        f"{{url}} is not a Jaeger API (HTTP 404). {WRONG_API}",
     ),
-    "words": Case(
+    "text": Case(
         reply(b"hello", 200, "text/plain"),
-        "answered with something that is not Jaeger's; set FAILGRAPH_JAEGER_URL to where its API is, with the path"
-        " before /api",
+        f"{{url}} is not a Jaeger API (unexpected data). {WRONG_API}",
     ),
     "JSON of another product": Case(
         reply(b'{"took":3,"hits":[]}'),
-        "contains no trace: only 1 JSON document in an unknown format; FAILGRAPH_JAEGER_URL says where the API is, with the"
-        " path before /api",
+        "Jaeger at {url} contains no trace: only 1 JSON document in an unknown format;"
+        " FAILGRAPH_JAEGER_URL must be the address in front of /api",
     ),
     "half a document": Case(
         raw(b'HTTP/1.1 200 OK\r\n\r\n{"result":{"resourceSpans":['),
-        "contains no trace: line 1 is not valid JSON; it may be cut, still being written, or in another format;"
-        " FAILGRAPH_JAEGER_URL says where the API is, with the path before /api",
+        "Jaeger at {url} contains no trace: line 1 is not valid JSON; it may be cut, still being"
+        " written, or in another format; FAILGRAPH_JAEGER_URL must be the address in front of /api",
     ),
 }
 
 
 @pytest.fixture
 def jaeger_at(setting, monkeypatch, capsys):
-    """Run `show jaeger TRACE_ID` against an address, with secrets to send; the exit code and what it says."""
+    """Return a function that runs `show jaeger TRACE_ID` with secret headers.
+
+    It takes the URL, and returns the exit code and what the command printed on stderr.
+    """
     monkeypatch.setattr(client_module, "DEFAULT_LIMITS", LIMITS)
 
     def run(url: str, *command: str) -> tuple[int, str]:
@@ -226,27 +237,28 @@ def jaeger_at(setting, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_wrong_is_said_in_one_line(name, jaeger_at):
-    """With what to do, without a secret that was sent, and with exit code 3."""
+def test_one_message_says_what_is_wrong(name, jaeger_at):
+    """It also says what to do, shows no header that was sent, and the exit code is 3."""
     case = CASES[name]
     with serving(case.answer) as server:
-        code, err = jaeger_at(server.url)
-        assert (code, err) == (3, f"failgraph: Jaeger at {server.url} {case.line}\n")
+        message = case.message.replace("{url}", server.url)
+        assert jaeger_at(server.url) == (3, f"failgraph: {message}\n")
         assert {asked.headers["authorization"] for asked in server.requests} <= {BASIC}
 
 
 @pytest.mark.parametrize(
     "name", [name for name in CASES if name not in ("JSON of another product", "half a document")]
 )
-def test_a_search_says_the_same(name, jaeger_at):
-    """Whatever is asked for."""
-    with serving(CASES[name].answer) as server:
-        code, err = jaeger_at(server.url, "list", "jaeger")
-        assert (code, err) == (3, f"failgraph: Jaeger at {server.url} {CASES[name].line}\n")
+def test_a_search_gives_the_same_message(name, jaeger_at):
+    """Reading one trace and searching for traces fail alike."""
+    case = CASES[name]
+    with serving(case.answer) as server:
+        message = case.message.replace("{url}", server.url)
+        assert jaeger_at(server.url, "list", "jaeger") == (3, f"failgraph: {message}\n")
 
 
-def test_what_is_told_of_errors_holds_nothing_that_was_sent(jaeger_at):
-    """An error page that repeats the request."""
+def test_an_error_that_repeats_the_request_shows_no_header(jaeger_at):
+    """Some proxies show the headers that they got."""
     with serving(echo(500)) as server:
         code, err = jaeger_at(server.url)
     assert code == 3
@@ -257,8 +269,8 @@ def test_what_is_told_of_errors_holds_nothing_that_was_sent(jaeger_at):
 @pytest.mark.parametrize(
     "escaped", [json.dumps(SECRET), "".join(f"\\u{ord(char):04x}" for char in SECRET)]
 )
-def test_no_way_to_write_it_gets_it_through(escaped, jaeger_at):
-    """In an error, in a warning of an answer, in what says that a trace is a part; whole, escaped or cut in two."""
+def test_an_escaped_header_is_not_shown(escaped, jaeger_at):
+    """In an error, a warning, or the reason of an incomplete trace; whole, escaped or cut in two."""
     words = f'"{escaped.strip(chr(34))}"'.encode()
     span = b'{"traceID":"%s","spanID":"1","startTime":5,"duration":1,"warnings":["trace has more than %s"]}'
     span = span % (TRACE_ID.encode(), words.strip(b'"'))
@@ -278,34 +290,35 @@ def test_no_way_to_write_it_gets_it_through(escaped, jaeger_at):
             assert "Basic dX" not in err
 
 
-def test_nobody_there(jaeger_at):
-    """A port that nobody listens on, and a name that is none."""
+def test_no_server(jaeger_at):
+    """A port on which no server listens, and a host that does not exist."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        at = f"http://127.0.0.1:{free.getsockname()[1]}"
-    said = "is it running? FAILGRAPH_JAEGER_URL says where\n"
-    assert jaeger_at(at) == (
-        3,
-        f"failgraph: Jaeger at {at} cannot be reached (Connection refused); {said}",
-    )
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    remedy = "Start it, or set FAILGRAPH_JAEGER_URL.\n"
+    message = f"cannot connect to Jaeger at {url}: connection refused. {remedy}"
+    assert jaeger_at(url) == (3, f"failgraph: {message}")
     code, err = jaeger_at("https://no-such-host.invalid")
     assert code == 3
-    assert err.startswith("failgraph: Jaeger at https://no-such-host.invalid cannot be reached (")
-    assert err.endswith(said)
+    assert err.startswith("failgraph: cannot connect to Jaeger at https://no-such-host.invalid: ")
+    assert err.endswith(f". {remedy}")
 
 
-def test_https_where_http_is_spoken(jaeger_at):
+def test_https_to_a_server_that_speaks_http(jaeger_at):
     """The certificate is never skipped: no TLS is an error."""
     with serving(reply(b"{}")) as server:
-        at = server.url.replace("http://", "https://")
-        said = "it does not speak TLS, as https asks for); is it running? FAILGRAPH_JAEGER_URL says where"
-        assert jaeger_at(at) == (3, f"failgraph: Jaeger at {at} cannot be reached ({said}\n")
+        url = server.url.replace("http://", "https://")
+        message = (
+            f"cannot connect to Jaeger at {url}: the TLS handshake failed. Check that it uses https,"
+            " or set FAILGRAPH_JAEGER_URL.\n"
+        )
+        assert jaeger_at(url) == (3, f"failgraph: {message}")
         assert server.requests == []
 
 
 @pytest.mark.needs("openssl")
 def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
-    """One that nobody vouches for is an error that says how to name its CA; with that the answer is read."""
+    """An untrusted one is an error that says how to name its CA, with which the response is read."""
     names = [
         "-keyout",
         tmp_path / "key",
@@ -333,40 +346,43 @@ def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
     with serving(reply(b"", 500), context) as server:
         code, err = jaeger_at(server.url)
         assert code == 3
-        assert "has a certificate that is not trusted (self" in err
-        assert "name its CA's file in SSL_CERT_FILE" in err
+        assert "has an untrusted certificate (self" in err
+        assert "; set SSL_CERT_FILE to the file of its CA" in err
         assert server.requests == []
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))
-        assert jaeger_at(server.url) == (3, f"failgraph: Jaeger at {server.url} answered 500\n")
+        assert jaeger_at(server.url) == (
+            3,
+            f"failgraph: Jaeger at {server.url} returned HTTP 500\n",
+        )
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nothing"))
     assert jaeger_at(server.url) == (
         3,
-        "failgraph: the file that SSL_CERT_FILE names cannot be read\n",
+        "failgraph: cannot read the file in SSL_CERT_FILE; check its path\n",
     )
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64, "xn--zz"])
-def test_a_name_that_no_machine_can_have_is_said(host, setting, capsys):
-    """One line, as for everything else; what Python raises for such a name is no OSError."""
+def test_an_invalid_host_name(host, setting, capsys):
+    """Python raises a UnicodeError for these names, not an OSError."""
     setting("JAEGER_URL", f"http://{host}:1")
     assert main(["list", "jaeger"]) == 3
-    said = f"failgraph: Jaeger at http://{host}:1 has a name that no machine can have; mend FAILGRAPH_JAEGER_URL\n"
-    assert capsys.readouterr() == ("", said)
+    message = f"Jaeger at http://{host}:1: invalid host name; check FAILGRAPH_JAEGER_URL"
+    assert capsys.readouterr() == ("", f"failgraph: {message}\n")
 
 
-def test_nothing_is_asked_in_the_clear_off_loopback(jaeger_at, monkeypatch):
-    """With something to send along, plain http to another machine is refused before any connection."""
+def test_headers_are_not_sent_over_plain_http_to_another_machine(jaeger_at, monkeypatch):
+    """No connection is made at all."""
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))
     code, err = jaeger_at("http://jaeger.example:16686")
     assert code == 3
     assert err == (
-        "failgraph: FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger.example:16686: over plain http everybody on"
-        " the way could read it; use https in FAILGRAPH_JAEGER_URL\n"
+        "failgraph: FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger.example:16686, since plain"
+        " http is not encrypted; use https in FAILGRAPH_JAEGER_URL\n"
     )
 
 
-def test_nothing_is_sent_to_another_place(jaeger_at):
-    """A pasted address of another server, even of another port, gets none of the headers."""
+def test_another_server_gets_no_headers(jaeger_at):
+    """A pasted URL of another server, even of another port, gets none of the headers."""
     with serving(reply(b"", 401)) as other, serving(reply(b"{}")) as configured:
         for source in (
             other.url,
@@ -375,8 +391,8 @@ def test_nothing_is_sent_to_another_place(jaeger_at):
         ):
             code, err = jaeger_at(configured.url, "show", source)
             assert code == 3
-            assert "does not let us in (401)" in err
-            assert "only)" in err
+            assert "requires credentials (HTTP 401); set FAILGRAPH_JAEGER_HEADERS" in err
+            assert "(sent only to FAILGRAPH_JAEGER_URL" in err
         assert configured.requests == []
         assert len(other.requests) == 3
         sent = {name for asked in other.requests for name in asked.headers}
@@ -384,7 +400,7 @@ def test_nothing_is_sent_to_another_place(jaeger_at):
 
 
 def test_a_redirect_is_not_followed(jaeger_at):
-    """Neither with what was given for the first place nor without."""
+    """The second server gets no request, with headers or without."""
     with serving(reply(b"{}")) as other, serving(reply(b"", 302, location=other.url)) as first:
         assert jaeger_at(first.url)[0] == 3
         assert other.requests == []
@@ -392,16 +408,16 @@ def test_a_redirect_is_not_followed(jaeger_at):
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY", "http_proxy"])
-def test_loopback_is_asked_without_a_proxy(variable, jaeger_at, monkeypatch):
-    """Whatever the environment says."""
+def test_loopback_is_reached_without_a_proxy(variable, jaeger_at, monkeypatch):
+    """A proxy of the environment gets no request."""
     with serving(reply(b"", 500)) as proxy, serving(reply(b"here", 500, "text/plain")) as server:
         monkeypatch.setenv(variable, proxy.url)
-        assert jaeger_at(server.url)[1].endswith("answered 500: here\n")
+        assert jaeger_at(server.url)[1].endswith("returned HTTP 500: here\n")
         assert proxy.requests == []
 
 
-def test_other_machines_are_asked_by_the_proxy_of_the_environment(jaeger_at, monkeypatch):
-    """As httpx does, unless NO_PROXY names them; without a word of the proxy's password."""
+def test_other_machines_are_reached_through_the_proxy_of_the_environment(jaeger_at, monkeypatch):
+    """As httpx does, unless NO_PROXY names them. No message shows the proxy's password."""
     with serving(reply(b"by proxy", 500, "text/plain")) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url.replace("//", f"//user:{SECRET}@"))
         monkeypatch.delenv("no_proxy", raising=False)
@@ -411,22 +427,23 @@ def test_other_machines_are_asked_by_the_proxy_of_the_environment(jaeger_at, mon
         )
         assert (code, err) == (
             3,
-            "failgraph: Jaeger at http://jaeger.example answered 500: by proxy\n",
+            "failgraph: Jaeger at http://jaeger.example returned HTTP 500: by proxy\n",
         )
         assert [asked.path for asked in proxy.requests] == [f"/api/v3/traces/{TRACE_ID}"]
     monkeypatch.setenv("http_proxy", f"nonsense://user:{SECRET}@x")
     code, err = jaeger_at("http://localhost:1", "show", f"http://jaeger.example/trace/{TRACE_ID}")
     assert (code, err) == (
         3,
-        "failgraph: the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used\n",
+        "failgraph: invalid proxy; check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY\n",
     )
 
 
-def test_without_httpx_it_says_what_to_install(jaeger_at, monkeypatch):
+def test_without_httpx_the_message_says_what_to_install(jaeger_at, monkeypatch):
     """The base install reads files only."""
     monkeypatch.setitem(__import__("sys").modules, "httpx", None)
-    said = "asking Jaeger at http://localhost:16686 needs httpx: pip install 'failgraph[cli]'"
-    assert jaeger_at("http://localhost:16686") == (3, f"failgraph: {said}\n")
+    url = "http://localhost:16686"
+    message = f"reading from Jaeger at {url} requires httpx: pip install 'failgraph[cli]'"
+    assert jaeger_at(url) == (3, f"failgraph: {message}\n")
 
 
 # --- the client alone
@@ -434,7 +451,7 @@ def test_without_httpx_it_says_what_to_install(jaeger_at, monkeypatch):
 
 @pytest.fixture
 def client():
-    """Make a client that sends secrets along."""
+    """Return a function that makes a client which sends secret headers."""
     with contextlib.ExitStack() as stack:
 
         def make(
@@ -474,7 +491,7 @@ def test_a_busy_backend_is_asked_again(status, client):
 
 
 @pytest.mark.parametrize(
-    ("said", "waited"),
+    ("retry_after", "waited"),
     [
         ("7", [7.0]),
         (" 0 ", [0.0]),
@@ -485,25 +502,25 @@ def test_a_busy_backend_is_asked_again(status, client):
         ("", [1.0]),
     ],
 )
-def test_a_backend_is_asked_again_when_it_says(said, waited, client):
-    """In seconds or as a date, which may have gone by."""
+def test_retry_after_is_respected(retry_after, waited, client):
+    """It is a number of seconds or a date, which may be in the past."""
     waits: list[float] = []
-    with serving(busy(1, retry_after=said)) as server:
+    with serving(busy(1, retry_after=retry_after)) as server:
         client(server.url, waits.append, pause=1.0).get("/x")
     assert waits == waited
 
 
-@pytest.mark.parametrize("said", ["3600", "9" * 400, "Fri, 21 Oct 2050 07:28:00 GMT"])
-def test_a_long_pause_is_not_waited_for(said, client):
-    """It is told at once."""
-    with serving(busy(1, retry_after=said)) as server:
+@pytest.mark.parametrize("retry_after", ["3600", "9" * 400, "Fri, 21 Oct 2050 07:28:00 GMT"])
+def test_a_long_pause_is_an_error_at_once(retry_after, client):
+    """Longer than `max_pause`."""
+    with serving(busy(1, retry_after=retry_after)) as server:
         with pytest.raises(SourceError, match="is busy"):
             client(server.url, lambda _: pytest.fail("waited")).get("/x")
         assert len(server.requests) == 1
 
 
-def test_no_error_holds_what_is_sent_anywhere(client):
-    """Neither in its text nor in what a traceback would show of it, of the client or of its place."""
+def test_no_error_holds_a_sent_header(client):
+    """Neither in its text, nor in a traceback, nor in the `repr` of the client or its location."""
     with serving(echo(500)) as server:
         asking = client(server.url)
         with pytest.raises(SourceError) as caught:
@@ -515,7 +532,7 @@ def test_no_error_holds_what_is_sent_anywhere(client):
 
 
 def test_a_header_that_cannot_be_sent_is_not_shown(client):
-    """httpx would show it."""
+    """The error of httpx would show it."""
     for value in ("hunter22Secrét", "hunter22Secret\nx: y"):
         with pytest.raises(SourceError) as caught:
             client("http://127.0.0.1:1", sent=[("authorization", value)]).get("/x")
@@ -523,7 +540,7 @@ def test_a_header_that_cannot_be_sent_is_not_shown(client):
 
 
 def test_a_small_body_cannot_fill_the_memory():
-    """A gzip bomb is unpacked a little at a time, up to the bound and not further."""
+    """A gzip bomb is unpacked in small pieces, up to the limit and not further."""
 
     class Sizes:
         largest = 0
@@ -540,8 +557,8 @@ def test_a_small_body_cannot_fill_the_memory():
     assert sizes.largest <= 1 << 20
 
 
-def test_an_answer_of_several_gzip_chunks_is_whole():
-    """Byte by byte, and of two members; what is cut, or is followed by something else, is damaged."""
+def test_gzip_in_chunks_and_members():
+    """Gzip arrives in any chunks and members; if it is cut or something follows it, it is damaged."""
 
     text = b'{"result":{}}' * 1000
     packed = gzip.compress(text)
@@ -564,7 +581,7 @@ def test_an_answer_of_several_gzip_chunks_is_whole():
             )
 
 
-def test_a_large_answer_is_in_a_file(client):
+def test_a_large_response_is_in_a_file(client):
     """Only small ones are held in memory."""
     with serving(reply(b"[" + b"1," * (1 << 20) + b"1]")) as server:
         response: Response = client(server.url, max_bytes=1 << 23, total=20, read=5).get("/x")

@@ -1,4 +1,4 @@
-"""Jaeger as a source: a real one, and a stand-in for the Jaeger after 2.20, whose search is another."""
+"""Jaeger as a source: a real one, and a stand-in for a Jaeger after 2.20, whose search differs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+pytest.importorskip("httpx", reason="backends are read with httpx, which this environment lacks")
 
 from builders import event
 from dialects import jaeger_v1, merged, text
@@ -34,7 +34,7 @@ A, B, C, D, E, F, G = (letter * 32 for letter in "abcdef9")
 
 
 def chained(event_id: str, cause_id: str, trace_id: str):
-    """A failure whose cause is in another trace."""
+    """Return a failure whose cause is in another trace."""
     return seen(
         event(event_id, cause_id=cause_id), 5000, cause=CauseSpan(trace_id, "0000000000000001")
     )
@@ -59,12 +59,12 @@ FLEET = [
             service="script",
         )
     ),
-    # Begun at a service that says nothing of the failure.
+    # A trace that begins at a service which does not mention the failure.
     moved(process(span(1, None, trace=E, start=3 * SECOND), service="front")),
     moved(process(span(2, 1, seen(event("y"), 9000), trace=E, start=3 * SECOND), service="back")),
 ]
 CHAIN = [
-    # An effect whose cause is in another trace, whose cause is in a third; long before what a search looks at.
+    # An effect, its cause in another trace, and the cause of that in a third; too old for a search.
     moved(
         process(
             span(
@@ -88,7 +88,7 @@ MANY = {
     f"{number:032x}": failing(f"{number:032x}", -(1800 + number) * SECOND, service="many")
     for number in range(1, 131)
 }
-"""Half an hour before."""
+"""Traces of half an hour ago."""
 
 
 @pytest.fixture(
@@ -96,7 +96,7 @@ MANY = {
     params=[pytest.param("real", marks=pytest.mark.needs("jaeger")), "later_jaeger_stand_in"],
 )
 def fleet(request, tmp_path_factory):
-    """Where a Jaeger with those traces is."""
+    """Return the URL of a Jaeger with those traces."""
     if request.param == "real":
         with jaeger(tmp_path_factory.mktemp("jaeger")) as running:
             for document in (*FLEET, *CHAIN, *MANY.values()):
@@ -109,12 +109,12 @@ def fleet(request, tmp_path_factory):
 
 @pytest.fixture
 def run(setting, capsys):
-    """Run a command against an address; exit code, JSON rows, what it says."""
+    """Return a function that runs a command against a URL: exit code, JSON rows, stderr."""
     return runner("JAEGER_URL", setting, capsys)
 
 
 def test_one_trace(fleet, run, tmp_path):
-    """By its id, in each of the ways in which it can be asked for: what a file of it gives."""
+    """Every way to name a trace gives what a file of it gives."""
     _, expected, _ = run(fleet, "show", str(write(tmp_path / "f", FLEET[0])))
     for source in [
         ("jaeger", A),
@@ -130,8 +130,8 @@ def test_one_trace(fleet, run, tmp_path):
         assert run(fleet, "show", *source) == (0, expected, ""), source
 
 
-def test_a_cause_in_another_trace_is_taken_in(fleet, run, tmp_path):
-    """With its chain, up to one that is nowhere: what a file of all of them gives of that trace alone."""
+def test_a_cause_in_another_trace_is_fetched(fleet, run, tmp_path):
+    """With its chain, up to a missing cause: what a file of all of them gives for that trace."""
     _, expected, _ = run(fleet, "show", str(write(tmp_path / "f", *CHAIN)), G)
     code, rows, err = run(fleet, "show", "jaeger", G)
     assert (code, rows, err) == (0, expected, "")
@@ -139,23 +139,22 @@ def test_a_cause_in_another_trace_is_taken_in(fleet, run, tmp_path):
     assert [loss["kind"] for loss in rows[0]["losses"]] == ["cause_missing"]
 
 
-def test_a_trace_without_failures_is_there(fleet, run):
-    """It is said that it has none."""
-    assert run(fleet, "show", "jaeger", C) == (
-        0,
-        [],
-        f"failgraph: trace {C}: no failures\n",
+def test_a_trace_without_failures(fleet, run):
+    """The message says that it has none."""
+    assert run(fleet, "show", "jaeger", C) == (0, [], f"failgraph: trace {C}: no failures\n")
+
+
+def test_a_missing_trace(fleet, run):
+    """One message, and exit code 3; a backend is not asked for half an id."""
+    message = (
+        f"failgraph: jaeger does not have trace {TRACE} (yet)."
+        ' Run "failgraph list jaeger" to see failed traces.\n'
     )
-
-
-def test_a_trace_that_is_not_there(fleet, run):
-    """One line, and exit code 3; half an id is not asked for."""
-    said = f'failgraph: jaeger does not have trace {TRACE} (yet). Run "failgraph list jaeger" to see failed traces.\n'
-    assert run(fleet, "show", "jaeger", TRACE) == (3, [], said)
+    assert run(fleet, "show", "jaeger", TRACE) == (3, [], message)
     code, _, err = run(fleet, "show", f"{fleet}/trace/{TRACE}")
     assert (code, err) == (
         3,
-        said.replace("jaeger does", f"{fleet} does").replace("list jaeger", f"list {fleet}"),
+        message.replace("jaeger does", f"{fleet} does").replace("list jaeger", f"list {fleet}"),
     )
     code, _, err = run(fleet, "show", "jaeger", A[:8])
     assert (code, "needs the whole trace id" in err) == (3, True)
@@ -184,25 +183,24 @@ def test_a_trace_that_is_not_there(fleet, run):
         (["--rollout", "r-1", "--kind", "late"], set()),
     ],
 )
-def test_what_is_asked_for_is_found(options, expected, fleet, run):
-    """By kind, boundary, service, rollout, any of several; failures on spans without a hop too."""
+def test_filters(options, expected, fleet, run):
+    """Kinds, boundaries, services and rollouts; also for failures on spans without a hop."""
     code, rows, err = run(fleet, "list", "jaeger", "--since", "30m", "--limit", "1000", *options)
     assert (code, set(ids(rows)) - MANY.keys()) == (0, expected), err
     code, shown, err = run(fleet, "show", fleet, "--since", "30m", "--limit", "1000", *options)
     assert (code, ids(shown)) == (0, ids(rows)), err
 
 
-@pytest.mark.slow
-def test_all_are_found_however_many_there_are(fleet, run):
-    """More than an answer holds, sent newest first: the newest are shown, and what was left out is said."""
+def test_more_traces_than_a_response_holds(fleet, run):
+    """The newest are shown, and a note says that there are more."""
     asked = ("list", "jaeger", "--service", "many")
     code, rows, err = run(fleet, *asked, "--since", "1h", "--limit", "1000")
     assert (code, ids(rows), err) == (0, list(MANY)[::-1], "")
     code, rows, err = run(fleet, *asked)
     assert (code, ids(rows)) == (0, list(MANY)[99::-1])
     assert err == (
-        "failgraph: looked at the newest 100 of more traces; --limit sets how many\n"
-        "failgraph: looked at the last hour; --since sets from when on\n"
+        "failgraph: there are more traces than the newest 100; raise --limit to see them\n"
+        "failgraph: only the last hour was searched; use --since to search more\n"
     )
     _, rows, _ = run(fleet, *asked, "--limit", "3", "--since", "1h")
     assert ids(rows) == list(MANY)[2::-1]
@@ -214,8 +212,8 @@ def test_all_are_found_however_many_there_are(fleet, run):
 
 
 @pytest.mark.needs("jaeger")
-def test_traces_of_one_moment_are_told_apart(run, tmp_path):
-    """Sixty in sixty microseconds, of which an answer holds fifty, in no order."""
+def test_traces_with_nearly_the_same_start(run, tmp_path):
+    """Sixty traces start within sixty µs; a response holds fifty, in no order."""
     many = [f"{number:032x}" for number in range(1, 61)]
     with jaeger(tmp_path) as running:
         for number in sorted(range(1, 61), key=lambda number: number % 7):
@@ -224,11 +222,11 @@ def test_traces_of_one_moment_are_told_apart(run, tmp_path):
             code, rows, err = run(
                 running.query, "list", "jaeger", "--since", "1h", "--limit", str(limit)
             )
-            assert (code, ids(rows), "lost" in err) == (0, many[-limit:], False)
+            assert (code, ids(rows), "incomplete trace" in err) == (0, many[-limit:], False)
 
 
-def test_top_and_text_take_it_too(fleet, run, setting, capsys):
-    """Every command that takes a file."""
+def test_every_command_reads_a_backend(fleet, run, setting, capsys):
+    """`top`, and `show` as text."""
     code, rows, _ = run(fleet, "top", "jaeger", "--kind", "late")
     assert (code, [(row["boundary"], row["kind"], row["count"]) for row in rows]) == (
         0,
@@ -239,8 +237,8 @@ def test_top_and_text_take_it_too(fleet, run, setting, capsys):
     assert "judge_failed" in capsys.readouterr().out
 
 
-def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
-    """Where there are more traces than are summed up the share is unknown, and why is said."""
+def test_the_share_of_too_many_traces_is_unknown(fleet, run, monkeypatch):
+    """A note says why."""
     asked = ("top", "jaeger", "--kind", "late", "--since", "1h")
     _, rows, err = run(fleet, *asked)
     assert (rows[0]["time_lost_ratio"] is not None, err) == (True, "")
@@ -248,34 +246,36 @@ def test_a_share_of_too_many_traces_is_not_made_up(fleet, run, monkeypatch):
     _, rows, err = run(fleet, *asked)
     assert rows[0]["time_lost_ratio"] is None
     assert err == (
-        "failgraph: there are more than 3 traces, too many to sum up their durations; --since sets from when on\n"
+        "failgraph: no share of all durations, as there are more than 3 traces; use a later --since\n"
     )
 
 
-@pytest.mark.slow
-def test_a_time_before_there_were_traces_is_all_of_them(fleet, run):
-    """However long ago: no API is asked for a time that it cannot write."""
+def test_a_very_early_since(fleet, run):
+    """It finds all traces; no API gets a time that it cannot represent."""
     asked = ("list", "jaeger", "--limit", "3", "--since")
     wanted = run(fleet, *asked, "1h")
     assert len(wanted[1]) == 3
     assert run(fleet, *asked, "999999w") == wanted
 
 
-def test_a_share_of_some_of_the_failures_is_not_made_up(fleet, run):
-    """Where the limit leaves traces with failures out, what those cost is unknown, and so is the share."""
+def test_the_share_is_unknown_if_the_limit_leaves_failures_out(fleet, run):
+    """The time lost in the traces that were left out is unknown."""
     _, rows, err = run(fleet, "top", "jaeger", "--since", "1h", "--limit", "3")
     assert {row["time_lost_ratio"] for row in rows} == {None}
-    assert err == "failgraph: looked at the newest 3 of more traces; --limit sets how many\n"
+    assert err == "failgraph: there are more traces than the newest 3; raise --limit to see them\n"
 
 
-def test_a_rollout_that_is_not_there(fleet, run):
-    """It is said where was looked."""
-    said = "failgraph: jaeger has no span of rollout none; looked at the last hour; --since sets from when on\n"
-    assert run(fleet, "show", "jaeger", "--rollout", "none") == (3, [], said)
+def test_a_missing_rollout(fleet, run):
+    """The message says what was searched."""
+    message = (
+        "failgraph: jaeger has no span of rollout none; only the last hour was searched; use --since"
+        " to search more\n"
+    )
+    assert run(fleet, "show", "jaeger", "--rollout", "none") == (3, [], message)
 
 
-def test_one_trace_by_its_id_from_code(fleet):
-    """As `doctor` asks: what is there, or nothing."""
+def test_read_backend_returns_one_trace(fleet):
+    """A missing trace is an empty reading, which `doctor` relies on."""
     settings = Settings(jaeger_url=fleet)
     address = address_of("jaeger", settings, lambda _: False)
     for trace_id, found in ((A, [A]), (TRACE, [])):
@@ -287,8 +287,8 @@ def test_one_trace_by_its_id_from_code(fleet):
         )
 
 
-def test_how_far_it_is_is_told(fleet):
-    """That it searches, and each trace of how many."""
+def test_progress(fleet):
+    """The callback is called for the search, and for each trace with their number."""
     settings, told = Settings(jaeger_url=fleet), []
     address = address_of("jaeger", settings, lambda _: False)
     since = T0 + NOW - 100 * SECOND
@@ -301,11 +301,11 @@ def test_how_far_it_is_is_told(fleet):
     assert told == [(0, 0), (0, 1)]
 
 
-# --- what only a server of our own does
+# --- only with a stand-in
 
 
-def test_a_jaeger_without_v3_is_asked_by_v1(run, tmp_path):
-    """Its page stands where v3 would be."""
+def test_a_jaeger_without_v3(run, tmp_path):
+    """It returns the page of its UI for the path of v3, and v1 is used."""
     _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", FLEET[0])))
     with later_jaeger_stand_in(FLEET[0], v3=False) as server:
         assert run(server.url, "show", "jaeger", A) == (0, expected, "")
@@ -315,8 +315,8 @@ def test_a_jaeger_without_v3_is_asked_by_v1(run, tmp_path):
         ]
 
 
-def test_a_gateway_without_v3_is_asked_by_v1(run, tmp_path):
-    """It may say in JSON that it has no such path."""
+def test_a_gateway_without_v3(run, tmp_path):
+    """It may say in JSON that it has no such path, and v1 is used."""
     _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", FLEET[0])))
     body = json.dumps(jaeger_v1(FLEET[0])).encode()
     answers = {f"/api/traces/{A}": Reply(body)}
@@ -326,14 +326,14 @@ def test_a_gateway_without_v3_is_asked_by_v1(run, tmp_path):
         assert run(server.url, "show", "jaeger", A) == (0, expected, "")
 
 
-def test_a_page_under_every_path_is_no_jaeger(run):
-    """A login that answers 200."""
+def test_a_login_page_on_every_path(run):
+    """It has status 200."""
     with serving(lambda *_: PAGE) as server:
         for source in ("jaeger", f"{server.url}/x"):
             for wanted in ((), (A,)):
                 code, _, err = run(server.url, "show", source, *wanted)
                 assert (code, len(err.splitlines())) == (3, 1)
-                assert "a page for people, perhaps a login" in err
+                assert "API (an HTML page). Give the address in front of /api" in err
 
 
 @pytest.mark.parametrize(
@@ -341,20 +341,20 @@ def test_a_page_under_every_path_is_no_jaeger(run):
     [
         (
             {"/api/health": b'{"database":"ok","version":"12"}'},
-            "is Grafana, which holds no traces itself; set FAILGRAPH_T",
+            "is Grafana, which stores no traces. Set FAILGRAPH_TEMPO_URL to Tempo's address",
         ),
         (
             {"/": b"hello"},
-            "answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before",
+            "is not a Jaeger or Tempo API (unexpected data). Give the address in front of /api",
         ),
         (
             {"/": b'{"name":"es","version":{}}', "/api/services": b"[]"},
-            "neither as Jaeger nor as Tempo",
+            "is not a Jaeger or Tempo API",
         ),
     ],
 )
-def test_an_address_of_something_else_is_refused(replies, words, run):
-    """What it is, where that can be told."""
+def test_a_url_of_another_product(replies, words, run):
+    """The message says what it is, if that is known."""
     with serving(
         lambda asked, _: Reply(replies[asked.path]) if asked.path in replies else Reply(b"no", 404)
     ) as server:
@@ -363,8 +363,8 @@ def test_an_address_of_something_else_is_refused(replies, words, run):
     assert words in err
 
 
-def test_a_trace_that_went_in_between_is_a_loss(run):
-    """Found by the search, gone when it was fetched."""
+def test_a_trace_that_disappears_is_a_loss(run):
+    """The search found it, but it cannot be fetched."""
     starts = str(T0 + NOW)
     summaries = json.dumps({"summaries": [{"traceId": A, "minStartTimeUnixNano": starts}]}).encode()
     answers = {"/api/v3/services": b'{"services":["judge"]}', "/api/v3/trace-summaries": summaries}
@@ -374,11 +374,11 @@ def test_a_trace_that_went_in_between_is_a_loss(run):
     ) as server:
         code, rows, err = run(server.url, "list", "jaeger", "--since", "1h", "--strict")
     assert (code, rows) == (1, [])
-    assert f"{A} was found, but is not there any more" in err
+    assert f"incomplete trace: {A} was found by the search, but is gone" in err
 
 
-def test_an_answer_that_is_too_large_is_asked_for_in_parts(run, monkeypatch):
-    """A search of v1 gives whole traces: of a shorter time there are fewer."""
+def test_a_response_that_is_too_large_is_divided(run, monkeypatch):
+    """A search of v1 returns whole traces, of which a shorter window has fewer."""
     few = dict(list(MANY.items())[:16])
     monkeypatch.setattr(client_module, "DEFAULT_LIMITS", ClientLimits(max_bytes=3000))
     monkeypatch.setattr(jaeger_module, "_PAGE", 1000)
@@ -405,8 +405,8 @@ def test_an_answer_that_is_too_large_is_asked_for_in_parts(run, monkeypatch):
     assert (code, ids(rows), err) == (0, list(few)[::-1], "")
 
 
-def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
-    """All traces together are bounded too."""
+def test_the_size_of_all_traces_is_limited(run, monkeypatch):
+    """What exceeds the limit is a loss."""
     from failgraph.backends import fetching
 
     monkeypatch.setattr(fetching, "_MAX_BYTES", 5000)
@@ -416,10 +416,10 @@ def test_more_bytes_than_are_kept_are_a_loss(run, monkeypatch):
         )
     assert code == 1
     assert 0 < len(rows) < 10
-    assert f"{50 - len(rows)} traces more than fit" in err
+    assert f"{50 - len(rows)} traces exceed the limit of " in err
 
 
-def test_a_disk_without_room_is_said(run, monkeypatch):
+def test_a_full_disk(run, monkeypatch):
     """The traces are kept in temporary files."""
     from failgraph.backends import spool
 
@@ -431,12 +431,12 @@ def test_a_disk_without_room_is_said(run, monkeypatch):
         code, _, err = run(server.url, "show", "jaeger", A)
     assert (code, err) == (
         3,
-        "failgraph: the traces cannot be kept here: No space left on device; TMPDIR names another place\n",
+        "failgraph: cannot write temporary files: No space left on device; set TMPDIR to another directory\n",
     )
 
 
 def test_a_file_called_jaeger_is_read(run, tmp_path, monkeypatch):
-    """Nothing is asked."""
+    """No backend gets a request."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "jaeger", FLEET[0])
     code, rows, _ = run("http://localhost:1", "show", "jaeger")

@@ -1,4 +1,4 @@
-"""A journal beside a backend: traces that its search does not find, and what it has lost of those that it does."""
+"""A journal read together with a backend: traces and failures that the backend lacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+pytest.importorskip("httpx", reason="backends are read with httpx, which this environment lacks")
 
 from journals import line
 from otlp_file import SECOND, TRACE, process, span
@@ -32,8 +32,8 @@ def of(trace: str, event_id: str, number: int = 2, at: int = NOW, **fields: Any)
     return line(event_id, number, at, trace_id=trace, span_start_unix_nano=0, **fields)
 
 
-def test_a_trace_that_the_search_does_not_find_is_asked_for(run, tmp_path):
-    """Its failing span never ended; the rest of it is in the backend, and is put together with the journal."""
+def test_a_trace_that_only_the_journal_names_is_fetched(run, tmp_path):
+    """Its failing span never ended; the rest of the trace is merged with the journal."""
     quiet = moved(process(span(1, None, trace=B), service="policy"))
     kept = journal(
         tmp_path, of(B, "lost", record={"kind": "transport_timeout"}), of(A, "e", number=1)
@@ -49,8 +49,8 @@ def test_a_trace_that_the_search_does_not_find_is_asked_for(run, tmp_path):
             assert row["duration_nano"] == SECOND
 
 
-def test_a_trace_that_is_in_the_journal_alone(run, tmp_path):
-    """By its id, and in the list; without the journal the backend does not have it."""
+def test_a_trace_that_is_only_in_the_journal(run, tmp_path):
+    """It is found by id and by search, but not without the journal."""
     kept = journal(tmp_path, of(B, "lost"), line("free", None, NOW + SECOND))
     with tempo_stand_in(failing(A)) as tempo:
         rows = run(tempo.url, "list", "tempo", "--journal", kept)[1]
@@ -61,8 +61,8 @@ def test_a_trace_that_is_in_the_journal_alone(run, tmp_path):
         assert (code, list(row["failures"])) == (0, ["lost"])
 
 
-def test_the_conditions_hold_for_the_journal_too(run, tmp_path):
-    """Since when, which kind, how many."""
+def test_filters_apply_to_the_journal(run, tmp_path):
+    """`--since`, `--kind` and `--limit`."""
     old = of(B, "old", at=NOW - 7200 * SECOND)
     kept = journal(tmp_path, old, of(TRACE, "new", record={"kind": "odd_kind"}))
     with tempo_stand_in(failing(A, kind="judge_failed")) as tempo:

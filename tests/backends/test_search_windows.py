@@ -1,4 +1,4 @@
-"""The newest of a search whose answers are limited and in no order."""
+"""Find the newest traces by searches whose responses are limited and in no order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALLEST = 4
 
 
 class Backend:
-    """Traces that match at some moments, given in an order of its own."""
+    """Has traces that match at some times, and returns them in an order of its own."""
 
     def __init__(self, moments: dict[str, list[int]], order: list[str]) -> None:
         self.moments, self.order, self.asked = moments, order, 0
@@ -29,7 +29,7 @@ class Backend:
 
 @given(st.data())
 def test_nothing_is_passed_over(data):
-    """Whatever the order, the answer holds every trace of the time, or the newest, or says that there are more."""
+    """Whatever the order, the result has every trace, or the newest, or says that it is truncated."""
     moments = data.draw(
         st.dictionaries(st.text("abcdef", min_size=3, max_size=3), st.integers(0, 300), max_size=30)
     )
@@ -51,14 +51,14 @@ def test_nothing_is_passed_over(data):
         assert set(shown) == set(times) or len(shown) == limit
 
 
-def test_a_trace_of_many_moments_is_there_once():
+def test_a_trace_in_many_windows_is_found_once():
     """A long trace matches in many windows."""
     backend = Backend({"a": [0, 500, 900], "b": [1], "c": [400]}, ["b", "a", "c"])
     assert newest_traces(backend, 0, 1000, 10, SMALLEST).trace_ids == ["c", "b", "a"]
 
 
-def test_an_answer_that_is_never_short_ends():
-    """A backend that always says that there is more is asked so many times and no more, and it is said."""
+def test_a_backend_that_always_has_more():
+    """The number of searches is limited, and the result is marked as truncated."""
     asked = []
 
     def search(start: int, end: int) -> SearchPage:
@@ -71,8 +71,8 @@ def test_an_answer_that_is_never_short_ends():
     assert len(asked) == 11
 
 
-def test_a_backend_that_pays_no_heed_to_windows_is_not_asked_for_ever():
-    """One whose every answer is full, and the same: the search ends, and says that there may be more."""
+def test_a_backend_that_ignores_windows():
+    """Every response is full and the same: the search ends, and the result is marked as truncated."""
     asked = []
 
     def search(*window):

@@ -1,4 +1,4 @@
-"""Tempo as a source, asked by its documented API (`tempo_stand_in`: it cannot be built here)."""
+"""Tempo as a source: a stand-in with its documented API, since a real one cannot be built here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 from hypothesis import given, strategies as st
 
-pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
+pytest.importorskip("httpx", reason="backends are read with httpx, which this environment lacks")
 
 from builders import event
 from failgraph import FailureBoundary
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture
 def run(setting, capsys):
-    """Run a command against an address; exit code, JSON rows, what it says."""
+    """Return a function that runs a command against a URL: exit code, JSON rows, stderr."""
     return runner("TEMPO_URL", setting, capsys)
 
 
@@ -39,7 +39,7 @@ def run(setting, capsys):
     ],
 )
 def test_one_trace(options, run, tmp_path):
-    """By its id, from either API and in either form: what a file of it gives, in each of its ways to be asked for."""
+    """Both APIs and formats, and every way to name a trace, give what a file of it gives."""
     document = failing(TRACE)
     _, expected, _ = run("http://localhost:1", "show", str(write(tmp_path / "f", document)))
     with tempo_stand_in(document, **options) as tempo:
@@ -57,8 +57,8 @@ def test_one_trace(options, run, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"v2": False}, {"protobuf": False}])
-def test_a_trace_that_is_not_there(options, run):
-    """v1 says 404, v2 answers 200 with nothing: one line, and exit code 3."""
+def test_a_missing_trace(options, run):
+    """v1 returns 404 and v2 an empty 200: one message, and exit code 3."""
     with tempo_stand_in(failing("f" * 32), **options) as tempo:
         said = f'failgraph: tempo does not have trace {TRACE} (yet). Run "failgraph list tempo" to see failed traces.\n'
         assert run(tempo.url, "show", "tempo", TRACE) == (3, [], said)
@@ -68,8 +68,8 @@ def test_a_trace_that_is_not_there(options, run):
 
 
 @pytest.mark.parametrize("options", [{}, {"protobuf": False}])
-def test_a_part_of_a_trace_is_said(options, run):
-    """In Tempo's words."""
+def test_an_incomplete_trace_is_a_loss(options, run):
+    """The loss has Tempo's words."""
     with tempo_stand_in(failing(TRACE), part="trace exceeds max size", **options) as tempo:
         code, (row,), err = run(tempo.url, "show", "tempo", TRACE, "--strict")
     assert (code, err) == (1, "")
@@ -78,19 +78,19 @@ def test_a_part_of_a_trace_is_said(options, run):
     ]
 
 
-def test_a_trace_that_is_too_large_is_said(run):
-    """With what to do."""
+def test_a_trace_that_is_too_large(run):
+    """The message says what to do."""
     with tempo_stand_in(failing(TRACE), v2=False, too_large=10) as tempo:
         code, _, err = run(tempo.url, "show", "tempo", TRACE)
     assert code == 3
     assert err.endswith(
-        "does not give so much at once (422): trace exceeds max size (max bytes: 10); raise max_bytes_per_trace in its"
-        " overrides\n"
+        "does not return a trace of this size (HTTP 422): trace exceeds max size (max bytes: 10);"
+        " raise max_bytes_per_trace in its overrides\n"
     )
 
 
-def test_what_is_asked_for_is_found(run):
-    """By kind, boundary, service, rollout, any of several; failures on spans without a hop too."""
+def test_filters(run):
+    """Kinds, boundaries, services and rollouts; also for failures on spans without a hop."""
     traces = {
         "a" * 32: failing(
             "a" * 32,
@@ -148,20 +148,20 @@ def test_what_is_asked_for_is_found(run):
                 assert (code, set(ids(rows))) == (0, expected), (options, err)
 
 
-def test_a_rollout_that_is_not_there(run):
-    """It is said where was looked."""
+def test_a_missing_rollout(run):
+    """The message says what was searched."""
     with tempo_stand_in(failing(TRACE)) as tempo:
-        lag = "Tempo's search finds a trace only some seconds after it has arrived"
+        lag = "Tempo's search finds new traces only after some seconds"
         for more, where in (
-            ([], "looked at the last hour; --since sets from when on; "),
+            ([], "only the last hour was searched; use --since to search more; "),
             (["--since", "1d"], ""),
         ):
             said = f"failgraph: tempo has no span of rollout none; {where}{lag}\n"
             assert run(tempo.url, "list", "tempo", "--rollout", "none", *more) == (3, [], said)
 
 
-def test_all_are_found_however_many_there_are(run):
-    """More than an answer holds: the newest first, and what was left out is said."""
+def test_more_traces_than_a_response_holds(run):
+    """The newest are shown, and a note says that there are more."""
     many = {
         f"{number:032x}": failing(f"{number:032x}", number * SECOND) for number in range(1, 251)
     }
@@ -171,8 +171,8 @@ def test_all_are_found_however_many_there_are(run):
         code, rows, err = run(tempo.url, "list", "tempo")
         assert (code, ids(rows)) == (0, list(many)[-100:])
         assert err == (
-            "failgraph: looked at the newest 100 of more traces; --limit sets how many\n"
-            "failgraph: looked at the last hour; --since sets from when on\n"
+            "failgraph: there are more traces than the newest 100; raise --limit to see them\n"
+            "failgraph: only the last hour was searched; use --since to search more\n"
         )
         code, rows, err = run(tempo.url, "list", "tempo", "--limit", "3", "--since", "1h")
         assert ids(rows) == list(many)[-3:]
@@ -182,7 +182,7 @@ def test_all_are_found_however_many_there_are(run):
 
 
 def test_the_share_is_of_all_traces(run):
-    """`top` asks for the durations of the clean traces too: of four seconds in which one failed, a quarter was lost."""
+    """`top` gets the durations of traces without failures too: one of four seconds was lost."""
     clean = (moved(process(span(1, None, trace=f"{number}" * 32))) for number in range(1, 4))
     with tempo_stand_in(failing(TRACE), *clean) as tempo:
         code, (row,), err = run(tempo.url, "top", "tempo", "--since", "1h")
@@ -190,7 +190,7 @@ def test_the_share_is_of_all_traces(run):
     assert (row["time_lost_nano"], row["time_lost_ratio"]) == (SECOND, 0.25)
 
 
-def test_more_in_one_second_than_are_given_is_a_loss(run):
+def test_more_traces_in_a_second_than_a_response_holds_is_a_loss(run):
     """A window of a second cannot be divided."""
     many = [failing(f"{number:032x}") for number in range(1, 151)]
     with tempo_stand_in(*many) as tempo:
@@ -198,18 +198,18 @@ def test_more_in_one_second_than_are_given_is_a_loss(run):
             tempo.url, "list", "tempo", "--since", "1h", "--limit", "1000", "--strict"
         )
     assert (code, len(rows)) == (1, 100)
-    assert "more traces of one moment than it gives at once" in err
+    assert "more traces with the same start than one response can hold" in err
 
 
-def test_a_query_that_is_refused_is_said(run):
-    """As a Tempo of before 2.6 does, which knows no events."""
+def test_a_rejected_query(run):
+    """A Tempo before 2.6 rejects queries for events."""
     with serving(
         lambda *_: Reply(b"invalid TraceQL query: parse error", 400, "text/plain")
     ) as tempo:
         code, _, err = run(tempo.url, "list", "tempo")
     assert (code, err) == (
         3,
-        f"failgraph: Tempo at {tempo.url} answered 400: invalid TraceQL query: parse error\n",
+        f"failgraph: Tempo at {tempo.url} returned HTTP 400: invalid TraceQL query: parse error\n",
     )
 
 
@@ -219,7 +219,7 @@ def test_a_query_that_is_refused_is_said(run):
     st.sets(st.sampled_from(FailureBoundary)),
 )
 def test_no_text_breaks_out_of_a_query(rollout, kinds, boundaries):
-    """Whatever a name holds it is one string of TraceQL, and means itself."""
+    """Whatever a name contains, it is one string literal of TraceQL with that value."""
     names = frozenset(each.value for each in boundaries)
     parsed(traceql(Query(kinds=frozenset(kinds), boundaries=names, services=frozenset({rollout}))))
     matches = parsed(traceql(Query(rollout_id=rollout)))
@@ -250,14 +250,14 @@ def test_no_text_breaks_out_of_a_query(rollout, kinds, boundaries):
         (Query(rollout_id="r"), '{ span.nemo.gym.rollout.id = "r" }'),
     ],
 )
-def test_the_queries(query, asked):
-    """As somebody would write them; all conditions of a failure are on one event."""
+def test_traceql(query, asked):
+    """All conditions on a failure are on one event."""
     assert traceql(query) == asked
     parsed(asked)
 
 
-def test_what_is_read_is_what_the_file_gives(run, tmp_path):
-    """A search gives the traces of the file, failing ones alone."""
+def test_a_search_gives_what_a_file_gives(run, tmp_path):
+    """A search returns the traces of the file that have failures."""
     documents = [failing(f"{number:032x}", number) for number in range(1, 8)]
     of_file = read(write(tmp_path / "f", *documents)).traces
     _, expected, _ = run("http://localhost:1", "show", str(tmp_path / "f"))

@@ -246,7 +246,7 @@ def test_nothing_of_what_is_sent_along_to_a_backend():
         }
         sent = {"FAILGRAPH_JAEGER_URL": backend.url, "FAILGRAPH_JAEGER_HEADERS": headers}
         code, printed = doctor("jaeger", **there, **sent)
-        assert (code, "answered 500" in printed) == (1, True)
+        assert (code, "returned HTTP 500" in printed) == (1, True)
         place = backend.url.replace("://", f"://{user.secrets[0]}:{token.secrets[0]}@")
         named = doctor(f"{place}/?token={token.secrets[0]}", **there, **sent)[1]
     assert leaked([printed, named], [user, token, *cases]) == []

@@ -26,9 +26,7 @@ _KIND_OF_PAGE: dict[str, BackendKind] = {
 _JAEGER_SEARCH_PAGE = re.compile(r"(?P<prefix>.*)/search/?")
 _GRAFANA_PAGE = re.compile(r".*/(explore|a/grafana-exploretraces-app(/.*)?)/?")
 _HOST_AND_PORT = re.compile(r"[A-Za-z0-9._-]+:[0-9]{1,5}(/.*)?")
-_SOURCES = (
-    "give a file, - for standard input, jaeger, tempo, or an address such as http://localhost:16686"
-)
+_SOURCES = "A source is a file, a directory, -, jaeger, tempo or a URL."
 
 
 class Address(NamedTuple):
@@ -69,8 +67,11 @@ def address_of(source: str, settings: Settings, exists: Callable[[str], bool]) -
     lacks_scheme = _HOST_AND_PORT.fullmatch(source)
     if "/" in source and not lacks_scheme:
         return None  # a path: the reader says what is wrong with it
-    meant = f"did you mean http://{source}?" if lacks_scheme else _SOURCES
-    raise SourceError(f"{display(source) or 'an empty text'} is no file that is there; {meant}")
+    if not source:
+        raise SourceError(f"the source is empty. {_SOURCES}")
+    shown = display(source)
+    hint = f"Did you mean http://{shown}?" if lacks_scheme else _SOURCES
+    raise SourceError(f"{shown}: no such file. {hint}")
 
 
 def _address_of_url(source: str, settings: Settings) -> Address:
@@ -94,5 +95,7 @@ def _address_of_url(source: str, settings: Settings) -> Address:
 def _trace_id(text: str) -> str:
     trace_id = whole_trace_id(text)
     if trace_id is None:
-        raise SourceError(f"{display(text)} in the address is no trace id of 16 or 32 hex digits")
+        raise SourceError(
+            f"invalid trace id {display(text)} in the URL; it must have 16 or 32 hex digits"
+        )
     return trace_id

@@ -42,7 +42,7 @@ def headers_for(kind: BackendKind, base: str, settings: Settings) -> tuple[tuple
         return ()
     if base.startswith("http://") and not is_loopback(base):
         raise SourceError(
-            f"{HEADERS_SETTINGS[kind]} is not sent to {display_url(base)}: over plain http everybody on the way could"
-            f" read it; use https in {URL_SETTINGS[kind]}"
+            f"{HEADERS_SETTINGS[kind]} is not sent to {display_url(base)}, since plain http is not"
+            f" encrypted; use https in {URL_SETTINGS[kind]}"
         )
     return headers

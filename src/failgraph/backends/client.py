@@ -19,6 +19,7 @@ from failgraph.backends.response_body import (
     BodyTooLargeError,
     copy_body,
 )
+from failgraph.redaction.display import display
 
 if TYPE_CHECKING:
     import httpx
@@ -172,7 +173,8 @@ class Client:
         encoding = reply.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "gzip", ""):
             raise self.location.error(
-                "packs its answers in a way that it was not asked for; a proxy may do that"
+                f"sent a response in an encoding that was not requested ({display(encoding, 40)});"
+                " a proxy may cause that"
             )
         self._file.close()
         self._file = _temporary_file()

@@ -10,6 +10,7 @@ from failgraph.backends import detect
 from failgraph.backends.address import Address
 from failgraph.backends.backend import Backend
 from failgraph.backends.backend_settings import (
+    BACKEND_KINDS,
     HEADERS_SETTINGS,
     URL_SETTINGS,
     BackendKind,
@@ -51,7 +52,7 @@ def connected(address: Address, settings: Settings) -> Iterator[Connection]:
 def _detected_kind(base: str, settings: Settings) -> BackendKind:
     """Ask which backend it is; each question carries only that kind's headers for this origin."""
     location = BackendLocation(
-        "the backend",
+        " or ".join(kind.capitalize() for kind in BACKEND_KINDS),
         base,
         " or ".join(URL_SETTINGS.values()),
         " or ".join(HEADERS_SETTINGS.values()),

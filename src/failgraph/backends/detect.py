@@ -46,16 +46,13 @@ def unknown_backend_error(base: str, client: Client) -> SourceError:
     """Return the error for a URL of neither backend; for Grafana, it says how to reach Tempo."""
     if _has_key(client, "/api/health", "database"):
         return SourceError(
-            f"{display_url(base)} is Grafana, which holds no traces itself; set {URL_SETTINGS['tempo']} to Tempo's"
-            f" address, or to that of its data source here, …/api/datasources/proxy/uid/UID, and"
-            f" {HEADERS_SETTINGS['tempo']} to a token for it"
+            f"{display_url(base)} is Grafana, which stores no traces. Set {URL_SETTINGS['tempo']} to"
+            " Tempo's address; or to Grafana's proxy for it, …/api/datasources/proxy/uid/UID, and"
+            f" {HEADERS_SETTINGS['tempo']} to a token."
         )
     if _probe(client, "/").is_html:
         return request_errors.html_page_error(client.location)
-    return SourceError(
-        f"{display_url(base)} answers, but neither as Jaeger nor as Tempo; give its API's address, with the path before"
-        " /api"
-    )
+    return request_errors.unexpected_data_error(client.location)
 
 
 def _probe(client: Client, path: str) -> Response:

@@ -48,11 +48,11 @@ class TraceFetcher:
             if self._spool.size > _MAX_BYTES:
                 left = len(trace_ids) - number
                 limit = f"{_MAX_BYTES >> 20} MB"
-                losses.append(Loss("partial_trace", f"{left} traces more than fit in {limit}"))
+                losses.append(Loss("partial_trace", f"{left} traces exceed the limit of {limit}"))
                 break
             response = self.connection.backend.trace(trace_id)
             if response is None:
-                gone = f"{trace_id} was found, but is not there any more"
+                gone = f"{trace_id} was found by the search, but is gone"
                 losses.append(Loss("partial_trace", gone))
             else:
                 self._spool.add(response)
@@ -82,8 +82,8 @@ class TraceFetcher:
             reading = read_files(files) if files else Reading([], {}, {}, ())
         except SourceError as error:
             raise SourceError(
-                f"{location.clean(str(error))}; {location.url_setting} says where the API is, with the path"
-                " before /api"
+                f"{location.clean(str(error))}; {location.url_setting} must be the address in front of"
+                " /api"
             ) from None
         return _cleaned(reading, location)
 

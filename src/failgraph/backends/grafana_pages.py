@@ -44,7 +44,8 @@ def grafana_trace(page: SplitResult) -> GrafanaTrace:
     if len(traces) != 1:
         what = "names no trace" if not traces else f"names {len(traces)} traces"
         raise SourceError(
-            f"the address of Grafana's page {what}; open one trace there, or ask for it: failgraph show tempo TRACE_ID"
+            f"the URL of the Grafana page {what}; open one trace there, or run"
+            ' "failgraph show tempo TRACE_ID"'
         )
     return traces.pop()
 

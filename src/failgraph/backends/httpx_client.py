@@ -38,7 +38,9 @@ def open_httpx(
     try:
         import httpx
     except ImportError:
-        raise SourceError(f"asking {location} needs httpx: pip install 'failgraph[cli]'") from None
+        raise SourceError(
+            f"reading from {location} requires httpx: pip install 'failgraph[cli]'"
+        ) from None
     try:
         transport = None
         if is_loopback(location.base):
@@ -52,14 +54,12 @@ def open_httpx(
         )
     except UnicodeError:
         raise SourceError(
-            f"{location.headers_setting} holds a value that no header can carry"
+            f"{location.headers_setting}: the values of headers must be ASCII"
         ) from None
     except OSError:
-        raise SourceError("the file that SSL_CERT_FILE names cannot be read") from None
+        raise SourceError("cannot read the file in SSL_CERT_FILE; check its path") from None
     except (ValueError, ImportError):
-        raise SourceError(
-            "the proxy of the environment (HTTPS_PROXY, ALL_PROXY) cannot be used"
-        ) from None
+        raise SourceError("invalid proxy; check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY") from None
 
 
 def _trust(base: str) -> ssl.SSLContext | bool:
@@ -80,13 +80,11 @@ def httpx_errors(location: BackendLocation) -> Iterator[None]:
         raise timeout_error(location) from None
     except httpx.ProxyError:
         raise location.error(
-            "is behind a proxy of the environment (HTTPS_PROXY) that refuses"
+            "cannot be reached: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY refused the connection"
         ) from None
     except (httpx.RemoteProtocolError, httpx.NetworkError):
         raise broken_response_error(location) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise location.error(f"cannot be asked ({type(error).__name__})") from None
+        raise SourceError(f"the request to {location} failed ({type(error).__name__})") from None
     except UnicodeError:
-        raise location.error(
-            f"has a name that no machine can have; mend {location.url_setting}"
-        ) from None
+        raise SourceError(f"{location}: invalid host name; check {location.url_setting}") from None

@@ -155,7 +155,7 @@ class Jaeger:
             return request_errors.html_page_error(location)
         if response.status == 404 and not response.is_json:
             return request_errors.status_error(location, 404, response.head)
-        return request_errors.wrong_product_error(location)
+        return request_errors.unexpected_data_error(location)
 
 
 def _is_full(hits: list[TraceHit] | None) -> bool:

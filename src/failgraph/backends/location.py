@@ -13,7 +13,7 @@ class BackendLocation(NamedTuple):
     """A backend and the settings that belong to it.
 
     Attributes:
-        name: `Jaeger`, `Tempo`, or `the backend` if that is unknown.
+        name: The product: `Jaeger`, `Tempo`, or both names if it is unknown.
         base: Its base URL, without a slash at the end.
         url_setting: The name of the setting that holds the URL.
         headers_setting: The name of the setting that holds the headers.
@@ -30,7 +30,12 @@ class BackendLocation(NamedTuple):
         return f"BackendLocation({self})"
 
     def __str__(self) -> str:
-        return self.clean(f"{self.name} at {display_url(self.base)}")
+        return f"{self.name} at {self.url}"
+
+    @property
+    def url(self) -> str:
+        """The base URL for a message."""
+        return self.clean(display_url(self.base))
 
     def clean(self, text: str) -> str:
         """Remove the values of the sent headers from text that the backend may have written."""

@@ -86,7 +86,7 @@ def read_backend(
             return _read_newest(query, fetcher, progress, all_durations=all_durations)
     except OSError as error:
         raise SourceError(
-            f"the traces cannot be kept here: {error.strerror}; TMPDIR names another place"
+            f"cannot write temporary files: {error.strerror}; set TMPDIR to another directory"
         ) from None
 
 
@@ -105,7 +105,7 @@ def _read_newest(
     result = backend.search(query, window.since, window.until, _limit(query))
     losses = fetcher.fetch(result.trace_ids, progress)
     if result.is_truncated:
-        crowded = f"{location} has more traces of one moment than it gives at once"
+        crowded = f"{location} has more traces with the same start than one response can hold"
         losses.append(Loss("partial_trace", crowded))
     journal_traces = _journal_traces(fetcher.journal, query, window, result)
     fetcher.fetch(journal_traces)
@@ -115,8 +115,8 @@ def _read_newest(
         durations = None if result.has_older else backend.durations(*window, _MAX_DURATIONS)
         if durations is None and not result.has_older:
             notes.append(
-                f"there are more than {_MAX_DURATIONS} traces, too many to sum up their durations; --since sets from"
-                " when on"
+                f"no share of all durations, as there are more than {_MAX_DURATIONS} traces; use a later"
+                " --since"
             )
         known = {} if durations is None else {**durations, **reading.durations}
         reading = reading._replace(durations=known)
@@ -138,10 +138,10 @@ def _search_notes(query: Query, result: SearchResult, backend: Backend) -> list[
     notes = []
     if result.has_older:
         notes.append(
-            f"looked at the newest {len(result.trace_ids)} of more traces; --limit sets how many"
+            f"there are more traces than the newest {len(result.trace_ids)}; raise --limit to see them"
         )
     if query.since_unix_nano is None:
-        notes.append("looked at the last hour; --since sets from when on")
+        notes.append("only the last hour was searched; use --since to search more")
     if not result.trace_ids and backend.search_delay is not None:
         notes.append(backend.search_delay)
     return notes

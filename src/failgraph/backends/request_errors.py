@@ -25,25 +25,53 @@ def status_error(location: BackendLocation, status: int, head: bytes) -> SourceE
         head: The beginning of the body.
     """
     if status in (401, 403):
-        said_of = (
-            "what it holds is not enough"
-            if location.sent
-            else f"it goes to {location.url_setting} only"
-        )
-        return location.error(
-            f"does not let us in ({status}); set {location.headers_setting} ({said_of})"
-        )
-    words = error_text(location, head)
-    told = f": {words}" if words else ""
+        return _credentials_error(location, status)
+    if status == 404:
+        return wrong_api_error(location, "HTTP 404")
+    text = error_text(location, head)
+    reason = f": {text}" if text else ""
     if status == 422:
         return location.error(
-            f"does not give so much at once (422){told}; raise max_bytes_per_trace in its overrides"
+            f"does not return a trace of this size (HTTP 422){reason}; raise max_bytes_per_trace in"
+            " its overrides"
         )
     if status in (429, 503):
-        return location.error(f"is busy ({status}) and stayed so{told}; ask again later")
-    if status == 404:
-        return location.error(f"does not know what it is asked for (404); {_elsewhere(location)}")
-    return location.error(f"answered {status}{told}")
+        return location.error(f"is busy (HTTP {status}){reason}; try again later")
+    return location.error(f"returned HTTP {status}{reason}")
+
+
+def _credentials_error(location: BackendLocation, status: int) -> SourceError:
+    if location.sent:
+        return location.error(
+            f"rejected the credentials (HTTP {status}); check {location.headers_setting}"
+        )
+    return location.error(
+        f"requires credentials (HTTP {status}); set {location.headers_setting} (sent only to"
+        f" {location.url_setting})"
+    )
+
+
+def wrong_api_error(location: BackendLocation, reason: str) -> SourceError:
+    """Return the error for a server that is not the expected backend.
+
+    Args:
+        location: The backend.
+        reason: What the server returned: a status, an HTML page, unexpected data.
+    """
+    return SourceError(
+        f"{location.url} is not a {location.name} API ({reason}). Give the address in front of"
+        f" /api; behind a login, set {location.headers_setting}."
+    )
+
+
+def html_page_error(location: BackendLocation) -> SourceError:
+    """Return the error for an HTML page: a login, a proxy's page, or the UI under another path."""
+    return wrong_api_error(location, "an HTML page")
+
+
+def unexpected_data_error(location: BackendLocation) -> SourceError:
+    """Return the error for data that this kind of backend does not send."""
+    return wrong_api_error(location, "unexpected data")
 
 
 def redirect_error(location: BackendLocation, status: int, target: str) -> SourceError:
@@ -54,44 +82,29 @@ def redirect_error(location: BackendLocation, status: int, target: str) -> Sourc
         status: The HTTP status.
         target: The `Location` header, or an empty string if there is none.
     """
-    shown = location.clean(display_url(target)) if target else "nowhere"
+    where = f" to {location.clean(display_url(target))}" if target else ""
     return location.error(
-        f"points elsewhere ({status}, to {shown}), which is not followed; set {location.url_setting} to the address that"
-        f" answers by itself, and {location.headers_setting} where it asks for a login"
-    )
-
-
-def html_page_error(location: BackendLocation) -> SourceError:
-    """Return the error for an HTML page: a login, a proxy's page, or the UI under another path."""
-    return location.error(
-        f"answered with a page for people, perhaps a login; {_elsewhere(location)}, and {location.headers_setting} where"
-        " it asks for a login"
-    )
-
-
-def wrong_product_error(location: BackendLocation) -> SourceError:
-    """Return the error for data that this kind of backend does not send."""
-    return location.error(
-        f"answered with something that is not {location.name}'s; {_elsewhere(location)}"
+        f"redirects{where} (HTTP {status}), which is not followed; set {location.url_setting} to the"
+        f" address of the API; behind a login, set {location.headers_setting}"
     )
 
 
 def too_large_error(location: BackendLocation, max_bytes: int) -> TooLargeError:
     """Return the error for a response of more than `max_bytes` bytes."""
     return TooLargeError(
-        f"{location} answered with more than {max_bytes >> 20} MB, which is not taken in; save it with another program"
-        " and read the file: failgraph show FILE"
+        f"{location} returned more than {max_bytes >> 20} MB; save the trace with another program,"
+        ' then run "failgraph show FILE"'
     )
 
 
 def timeout_error(location: BackendLocation) -> SourceError:
     """Return the error for a response that does not arrive in time."""
-    return location.error("does not answer in time; ask again, or for less (--limit, --since)")
+    return location.error("did not respond in time; try again, or ask for less (--limit, --since)")
 
 
 def broken_response_error(location: BackendLocation) -> SourceError:
     """Return the error for a response that ends early, or is not HTTP."""
-    return location.error("breaks off its answer, or does not speak HTTP; ask again")
+    return location.error("sent an incomplete response, or does not speak HTTP; try again")
 
 
 def connection_error(location: BackendLocation, error: BaseException) -> SourceError:
@@ -101,20 +114,19 @@ def connection_error(location: BackendLocation, error: BaseException) -> SourceE
         if isinstance(cause, ssl.SSLCertVerificationError):
             why = display(str(cause.verify_message))
             return location.error(
-                f"has a certificate that is not trusted ({why}); name its CA's file in SSL_CERT_FILE"
+                f"has an untrusted certificate ({why}); set SSL_CERT_FILE to the file of its CA"
             )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        reason = "it does not speak TLS, as https asks for"
-    else:
-        reasons = [cause.strerror for cause in causes if isinstance(cause, OSError)]
-        reason = next(filter(None, reversed(reasons)), "no answer")
-    return location.error(
-        f"cannot be reached ({display(reason)}); is it running? {location.url_setting} says where"
+        return _not_connected(location, "the TLS handshake failed", "Check that it uses https")
+    reasons = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
+    reason = display(reasons[-1]) if reasons else "no response"
+    return _not_connected(location, reason[0].lower() + reason[1:], "Start it")
+
+
+def _not_connected(location: BackendLocation, reason: str, remedy: str) -> SourceError:
+    return SourceError(
+        f"cannot connect to {location}: {reason}. {remedy}, or set {location.url_setting}."
     )
-
-
-def _elsewhere(location: BackendLocation) -> str:
-    return f"set {location.url_setting} to where its API is, with the path before /api"
 
 
 def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:

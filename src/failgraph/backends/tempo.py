@@ -34,7 +34,7 @@ class _Times(NamedTuple):
 class Tempo:
     """A Tempo; which of its APIs it has is found out once."""
 
-    search_delay: str | None = "Tempo's search finds a trace only some seconds after it has arrived"
+    search_delay: str | None = "Tempo's search finds new traces only after some seconds"
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -93,7 +93,7 @@ class Tempo:
         if response.is_html:
             raise request_errors.html_page_error(self._client.location)
         if not isinstance(document, dict) or not document.keys() & {"traces", "metrics"}:
-            raise request_errors.wrong_product_error(self._client.location)
+            raise request_errors.unexpected_data_error(self._client.location)
         traces = document.get("traces")
         found: dict[str, _Times] = {}
         for trace in traces if isinstance(traces, list) else ():
@@ -110,7 +110,7 @@ class Tempo:
         if response.is_html:
             raise request_errors.html_page_error(self._client.location)
         if response.size and not response.is_json and not looks_like_protobuf(response.head):
-            raise request_errors.wrong_product_error(self._client.location)
+            raise request_errors.unexpected_data_error(self._client.location)
         return None if is_empty(response) else response
 
 

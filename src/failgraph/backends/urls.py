@@ -12,6 +12,7 @@ from failgraph.settings.names import JAEGER_HEADERS, TEMPO_HEADERS
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*")
+_EXAMPLE = "it must look like http://localhost:16686"
 _LOOPBACK_NETWORK = re.compile(r"127(\.[0-9]{1,3}){3}")
 
 
@@ -25,25 +26,23 @@ def parse_url(text: str, setting: str | None = None) -> SplitResult:
     Raises:
         SourceError: It is no http(s) URL, holds credentials, or has an unusual host.
     """
-    what = f"{setting}: {display_url(text)}" if setting else display_url(text)
+    owner = f"{setting}: " if setting else ""
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError:
-        raise SourceError(
-            f"{setting or 'the source'} is no address such as http://localhost:16686"
-        ) from None
+        raise SourceError(f"{owner}invalid URL; {_EXAMPLE}") from None
+    shown = display_url(text)
     if url.scheme not in ("http", "https"):
-        raise SourceError(f"{what} is no address that begins with http:// or https://")
+        raise SourceError(f"{owner}invalid URL {shown}; it must begin with http:// or https://")
     if "@" in url.netloc:
-        where = setting or "the address"
         raise SourceError(
-            f"{where} holds a user name or a password, which is not sent that way; leave it out, and put an"
-            f" Authorization into {JAEGER_HEADERS} or {TEMPO_HEADERS}"
+            f"{setting or 'the URL'} must not contain a user name or a password; put an Authorization"
+            f" header into {JAEGER_HEADERS} or {TEMPO_HEADERS}"
         )
     host = url.netloc.removesuffix(":") if port is None else url.netloc.rpartition(":")[0]
     if _UNSAFE.search(text) or not _HOST.fullmatch(host):
-        raise SourceError(f"{what} is no address such as http://localhost:16686")
+        raise SourceError(f"{owner}invalid URL {shown}; {_EXAMPLE}")
     return url
 
 
@@ -60,7 +59,7 @@ def base_url(url: SplitResult, setting: str | None = None) -> str:
     path = url.path.rstrip("/")
     if not _PATH.fullmatch(path):
         raise SourceError(
-            f"{setting or 'the address'} has characters in its path that belong percent-encoded"
+            f"{setting or 'the URL'} has characters in its path that must be percent-encoded"
         )
     return f"{url.scheme}://{url.netloc.removesuffix(':').lower()}{path}"
 
@@ -84,7 +83,7 @@ def display_url(url: str) -> str:
         parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"
     except ValueError:
-        return "an address that is none"
+        return "an invalid URL"
     if not parts.hostname:
         return display(parts.path or "/")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
