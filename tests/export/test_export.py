@@ -23,7 +23,7 @@ from failgraph.cli import main
 from failgraph.export.exporting import import_files
 from failgraph.readers import read, spans
 from failgraph.view import show_row
-from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, at, lines, scored
+from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, attempt_row, lines, scored
 from otlp_server import Receiver
 
 pytestmark = pytest.mark.once
@@ -268,7 +268,10 @@ def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeyp
 def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> None:
     """What was not taken is said, with the reason; running it again adds the rest."""
     path = file(
-        *(at(number, _ng_failure_class="judge_failed", error="x" * 500) for number in range(1500))
+        *(
+            attempt_row(number, _ng_failure_class="judge_failed", error="x" * 500)
+            for number in range(1500)
+        )
     )
     command = [sys.executable, "-m", "failgraph", "import", str(path), "--to", str(out)]
     limit = 600_000
@@ -397,9 +400,10 @@ def test_rows_reach_an_endpoint_over_grpc(file, imported, collector, monkeypatch
 def test_batches_are_bounded_in_spans_and_in_bytes(file, imported, collector) -> None:
     """A gRPC server takes messages of 4 MiB."""
     wide = [
-        at(number, _ng_failure_class="judge_failed", error="x" * 2000) for number in range(1200)
+        attempt_row(number, _ng_failure_class="judge_failed", error="x" * 2000)
+        for number in range(1200)
     ]
-    narrow = [at(number, _ng_failure_class="judge_failed") for number in range(600)]
+    narrow = [attempt_row(number, _ng_failure_class="judge_failed") for number in range(600)]
     assert imported(file(*wide, *narrow), "--to", f"http://127.0.0.1:{collector.port}").code == 0
     sizes = [
         sum(len(scope.spans) for sent in request.resource_spans for scope in sent.scope_spans)
@@ -458,7 +462,7 @@ def many(path: Path, count: int) -> Path:
         for number in range(count):
             failed = number % 8 == 0
             row = (
-                at(number, _ng_failure_class="judge_failed")
+                attempt_row(number, _ng_failure_class="judge_failed")
                 if failed
                 else scored(number, text="y" * 300)
             )

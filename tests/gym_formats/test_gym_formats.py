@@ -13,7 +13,7 @@ from failgraph.gym_formats.failure_classes import CLASSES, class_meaning, is_kno
 from failgraph.gym_formats.outcomes import row_outcome
 from failgraph.gym_formats.rollout_ids import attempt_id, rollout_id
 from failgraph.gym_formats.validation_errors import without_inputs
-from gym_rows import hop
+from gym_rows import nested_body
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_nested_bodies_are_taken_apart(message, servers):
     """The servers outermost first, then the exception's type and text, whatever characters are in it."""
     body = json.dumps(repr(ValueError(message)))
     for server in reversed(servers):
-        body = hop(server, body)
+        body = nested_body(server, body)
     found = parse_error_body(body)
     assert found.servers == tuple(FailedServer(*server.split("___")) for server in servers)
     assert found.exception == ("ValueError", message)
@@ -76,7 +76,9 @@ def test_nested_bodies_are_taken_apart(message, servers):
 
 def test_a_cut_body_gives_what_is_left_of_it():
     """Wherever it is cut, the servers that are named are right, and the text is a beginning of the whole one."""
-    whole = hop("A___a", hop("B___b", json.dumps(repr(ValueError('it\'s "here" \\ now')))))
+    whole = nested_body(
+        "A___a", nested_body("B___b", json.dumps(repr(ValueError('it\'s "here" \\ now'))))
+    )
     full = parse_error_body(whole)
     for end in range(len(whole)):
         found = parse_error_body(whole[:end] + "…")
@@ -112,7 +114,7 @@ def test_a_body_nested_without_end_is_bounded():
     """No more than so many hops are taken out, and hostile text costs no more than its length."""
     body = "x"
     for _ in range(MAX_HOPS + 2):
-        body = hop("A___a", body)
+        body = nested_body("A___a", body)
     assert len(parse_error_body(body).servers) == MAX_HOPS
     took = {}
     for size in (8_000, 64_000):
@@ -144,7 +146,7 @@ PYDANTIC = "1 validation error for Reply\n  Field required [type=missing, input_
         PYDANTIC.format(SECRET="{'output': ['a secret prompt'], 'id': \"it's\"}"),
         PYDANTIC.format(SECRET="'secret'") * 3,
         PYDANTIC.format(SECRET="{'output': 'a secret")[: -len(", input_type=dict]\n")],
-        hop("A___agent", json.dumps(repr(PYDANTIC.format(SECRET="'secret, really'")))),
+        nested_body("A___agent", json.dumps(repr(PYDANTIC.format(SECRET="'secret, really'")))),
     ],
 )
 def test_the_inputs_that_validation_errors_quote_are_left_out(text):

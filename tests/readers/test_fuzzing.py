@@ -17,12 +17,13 @@ import pydantic
 import pytest
 
 from builders import event
+from damage import damage
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers.reading import read_files
 from failgraph.readers.source import SourceFile
 from failgraph.transport import header_decoder
-from fuzzing import HEADERS, SOURCES, damage, read_header, read_source
+from fuzzing import HEADERS, SOURCES, read_header, read_source
 from otlp_file import SERVER, pairs, process, raw_event, reported, seen, span
 
 TRIES = 150

@@ -14,7 +14,7 @@ from failgraph.cli import main
 from failgraph.errors import SourceError
 from failgraph.readers import Trace, read, spans
 from failgraph.view import list_row, show_row
-from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, Row, at, lines, scored
+from gym_rows import EVIDENCE, FAILING, INPUT, ROWS, Row, attempt_row, lines, scored
 
 pytestmark = pytest.mark.once
 
@@ -186,7 +186,9 @@ def test_a_broken_line_does_not_cost_its_neighbours(file) -> None:
 )
 def test_what_is_wrong_in_a_report_is_said(events, failure_id, kinds, file) -> None:
     """A damaged report gives what is left of it, and a loss for what is not."""
-    reading = read(file(at(1, reward=1, _ng_failure_events=events, _ng_failure_id=failure_id)))
+    reading = read(
+        file(attempt_row(1, reward=1, _ng_failure_events=events, _ng_failure_id=failure_id))
+    )
     (trace,) = reading.traces
     assert {loss.kind for loss in (*reading.losses, *trace.losses)} == kinds
 
@@ -196,7 +198,9 @@ def test_what_is_wrong_in_a_report_is_said(events, failure_id, kinds, file) -> N
 )
 def test_a_report_without_its_own_failure_leaves_the_class(events, file) -> None:
     """What the row says besides is what its rollout failed with; that something is missing stays told."""
-    row = at(1, _ng_failure_class="judge_failed", _ng_failure_events=events, _ng_failure_id="gone")
+    row = attempt_row(
+        1, _ng_failure_class="judge_failed", _ng_failure_events=events, _ng_failure_id="gone"
+    )
     (trace,) = read(file(row)).traces
     own = trace.report.events[trace.report.failure_id]
     assert own.failure_kind == "judge_failed"
@@ -210,7 +214,7 @@ def test_a_row_with_too_many_failures_keeps_those_of_a_report(file) -> None:
     }
     events["e5"]["cause_id"] = "e3"
     (trace,) = read(
-        file(at(1, _ng_failure_class="x", _ng_failure_events=events, _ng_failure_id="e5"))
+        file(attempt_row(1, _ng_failure_class="x", _ng_failure_events=events, _ng_failure_id="e5"))
     ).traces
     assert len(trace.failures) == 256
     assert {"e5", "e3", "e999"} <= trace.failures.keys()
@@ -277,7 +281,7 @@ def test_many_losses_of_a_kind_are_counted(file) -> None:
     reading = read(
         file(
             *(
-                at(number, _ng_failure_class="x", _ng_failure_message="y" * 3000)
+                attempt_row(number, _ng_failure_class="x", _ng_failure_message="y" * 3000)
                 for number in range(50)
             )
         )

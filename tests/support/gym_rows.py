@@ -1,6 +1,6 @@
-"""Rows as NeMo Gym's releases save them, made from the schema since none with a failure is public; one a shape.
+"""Rows as NeMo Gym's releases save them, one of each shape, and what a reader finds in each.
 
-In the expected reports `row-N` stands for the N-th id that is made of the row.
+They are made from the schema, since no saved row with a failure is public.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """A saved row, and what it tells."""
+    """A saved row, and what a reader finds in it.
+
+    Attributes:
+        name: Which release, and what happened.
+        row: The row.
+        rollout_id: The id of its rollout, or None if the row has none.
+        events: The failures by id; `row-N` stands for the N-th id that is made from the row.
+        failure_id: The own failure of the rollout, or None if it did not fail.
+        service: The service of its trace.
+        omitted: True if its report lacks failures.
+    """
 
     name: str
     row: dict[str, Any]
@@ -21,8 +31,8 @@ class Row(NamedTuple):
     omitted: bool = False
 
 
-def at(task: int, rollout: int = 0, **others: Any) -> dict[str, Any]:
-    """The identity that collection gives each row."""
+def attempt_row(task: int, rollout: int = 0, **others: Any) -> dict[str, Any]:
+    """Return a row with what collection writes into each: task, rollout, agent and environment."""
     return {
         "_ng_task_index": task,
         "_ng_rollout_index": rollout,
@@ -34,8 +44,8 @@ def at(task: int, rollout: int = 0, **others: Any) -> dict[str, Any]:
 
 
 def scored(task: int, reward: float = 1.0, **others: Any) -> dict[str, Any]:
-    """A result as a verify response of 0.7.0 has it."""
-    return at(task) | {
+    """Return the row of a result, as of a verify response of 0.7.0."""
+    return attempt_row(task) | {
         "responses_create_params": {"input": "hello"},
         "response": {"id": f"resp_{task}", "created_at": 1_760_000_000.25 + task, "output": []},
         "reward": reward,
@@ -46,22 +56,22 @@ def scored(task: int, reward: float = 1.0, **others: Any) -> dict[str, Any]:
     }
 
 
-def hop(server: str, body: str) -> str:
-    """The body of a server whose callee answered `body`."""
+def nested_body(server: str, body: str) -> str:
+    """Return the error body of a server whose callee answered with `body`."""
     return json.dumps(f"Hit an exception in {server} calling an inner server: {body.encode()!r}")
 
 
 def failed_run(
     task: int, kind: str, exception: str, status: int | None, body: str | None, **others: Any
 ) -> dict[str, Any]:
-    """The row of a `/run` that brought no result."""
+    """Return the row of a `/run` that gave no result."""
     return {
         "_ng_failure_class": kind,
         "_ng_failure_type": exception,
         "_ng_failure_message": f"{status}, message='x', url='http://127.0.0.1:1/run'",
         "_ng_failure_http_status": status,
         "_ng_failure_response_body": body,
-        **at(task),
+        **attempt_row(task),
         **others,
     }
 
@@ -78,7 +88,7 @@ def _run_event(kind: str, exception: str, status: int, **others: Any) -> dict[st
     }
 
 
-def _called(server: str, boundary: str, kind: str, **others: Any) -> dict[str, Any]:
+def _server_event(server: str, boundary: str, kind: str, **others: Any) -> dict[str, Any]:
     return {
         "failure_kind": kind,
         "boundary": boundary,
@@ -116,6 +126,7 @@ MAIN_EVENTS = {
 }
 EPISODE = {"rollout_id": "7-1", "attempt": 2}
 
+# Rows of attempts.
 ROWS = (
     Row(
         "0.6.0, /run failed: the agent raised",
@@ -140,13 +151,13 @@ ROWS = (
             "agent_run_error",
             "ClientResponseError",
             500,
-            hop("SimpleAgent___agent", hop("MyRS___rs", EXPLODED)),
+            nested_body("SimpleAgent___agent", nested_body("MyRS___rs", EXPLODED)),
         ),
         "2-0",
         {
             "row-0": _run_event("agent_run_error", "ClientResponseError", 500, cause_id="row-1"),
-            "row-1": _called("agent", "agent", "agent_run_error", cause_id="row-2"),
-            "row-2": _called(
+            "row-1": _server_event("agent", "agent", "agent_run_error", cause_id="row-2"),
+            "row-2": _server_event(
                 "rs", "resources_server", "unhandled_exception", foreign_error=VALUE_ERROR
             ),
         },
@@ -159,17 +170,17 @@ ROWS = (
             "agent_run_error",
             "ClientResponseError",
             500,
-            hop(
+            nested_body(
                 "SimpleAgent___agent",
-                hop("SimpleModelServer___policy_model", '{"error": {"message": "slow do'),
+                nested_body("SimpleModelServer___policy_model", '{"error": {"message": "slow do'),
             )[:-8]
             + "…",
         ),
         "3-0",
         {
             "row-0": _run_event("agent_run_error", "ClientResponseError", 500, cause_id="row-1"),
-            "row-1": _called("agent", "agent", "agent_run_error", cause_id="row-2"),
-            "row-2": _called(
+            "row-1": _server_event("agent", "agent", "agent_run_error", cause_id="row-2"),
+            "row-2": _server_event(
                 "policy_model",
                 "model",
                 "unhandled_exception",
@@ -359,7 +370,9 @@ ROWS = (
     Row("a clean rollout", scored(16), "16-0", {}),
     Row(
         "Main, failed with a report",
-        at(17, _ng_failure_class="agent_run_error", _ng_failure_events=MAIN, _ng_failure_id="e-2"),
+        attempt_row(
+            17, _ng_failure_class="agent_run_error", _ng_failure_events=MAIN, _ng_failure_id="e-2"
+        ),
         "17-0",
         MAIN_EVENTS,
         "e-2",
@@ -378,7 +391,7 @@ ROWS = (
     ),
     Row(
         "Main, a class but no own failure in the report",
-        at(
+        attempt_row(
             20,
             _ng_failure_class="agent_run_error",
             _ng_failure_message="broke",
@@ -496,21 +509,23 @@ ROWS = (
         {},
     ),
 )
-"""Rows of attempts."""
 
 FAILING = tuple(row for row in ROWS if row.events)
-EVIDENCE = (at(30, _ng_omitted_rollout=True), at(31, _ng_unrouted_run_error={"type": "KeyError"}))
-"""Rows of Main that are no attempts and no failures."""
+# Rows of Gym's main branch that are neither attempts nor failures.
+EVIDENCE = (
+    attempt_row(30, _ng_omitted_rollout=True),
+    attempt_row(31, _ng_unrouted_run_error={"type": "KeyError"}),
+)
+# A row of the materialised inputs.
 INPUT = {
     "_ng_task_index": 40,
     "_ng_rollout_index": 0,
     "responses_create_params": {"input": "hello"},
 }
-"""A row of the materialised inputs."""
 
 
 def lines(*rows: object) -> bytes:
-    """Rows as a file has them; bytes are written as they are."""
+    """Return rows as lines of a file, bytes as they are."""
     return b"".join(
         (row if isinstance(row, bytes) else json.dumps(row).encode()) + b"\n" for row in rows
     )
