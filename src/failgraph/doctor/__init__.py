@@ -1,4 +1,7 @@
-"""What is set, what would be attached and to what, where traces go, and whether failures come back from there."""
+"""Checks of a failgraph setup: settings, journal, attachment, endpoint, and a round trip.
+
+The round trip sends a test failure to the endpoint and reads it back.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,12 @@ __all__ = ["CheckResult", "TraceSource", "run_checks"]
 def run_checks(
     environ: Mapping[str, str], source: TraceSource | None = None
 ) -> Iterator[CheckResult]:
-    """Everything, in the order in which a failure meets it; a trace is read back from `source`."""
+    """Run all checks, in the order in which a failure passes them.
+
+    Args:
+        environ: The environment of the program to check.
+        source: Where the test failure is read back from; None skips that.
+    """
     yield from check_settings(environ)
     settings = from_env(environ).settings
     yield from check_journal(settings)
@@ -36,9 +44,8 @@ def run_checks(
         return
     try:
         from failgraph.doctor.round_trip import check_round_trip
-    except Exception as error:  # noqa: BLE001 - the SDK raises while it is loaded, for a limit that is no number
-        yield CheckResult(
-            "round trip", "problem", display(f"OpenTelemetry's SDK does not start: {error}", 500)
-        )
+    except Exception as error:  # noqa: BLE001 - the SDK raises when imported, for example for a limit like "many"
+        problem = display(f"cannot start OpenTelemetry's SDK: {error}", 500)
+        yield CheckResult("round trip", "problem", problem)
         return
     yield from check_round_trip(endpoint, environ, source)

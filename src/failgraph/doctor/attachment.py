@@ -1,4 +1,4 @@
-"""Whether failgraph would attach itself, by which way, and to what of what is installed here."""
+"""Check how failgraph is attached, and to which of the installed packages."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _EXCLUDED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 
 
 def check_attachment(settings: Settings, environ: Mapping[str, str]) -> Iterator[CheckResult]:
-    """The ways in, then each package that has hooks, with what of it could not be hooked."""
+    """Check each way to attach, then each package that failgraph hooks."""
     yield _check_enabling(settings, environ.get(_EXCLUDED, ""))
     yield _check_start_up_file()
     if not list(entry_points(group="opentelemetry_instrumentor", name="failgraph")):
-        yield CheckResult(
-            PART,
-            "problem",
-            "no entry point: opentelemetry-instrument does not see failgraph; install it here",
+        text = (
+            "opentelemetry-instrument cannot find failgraph: no entry point."
+            " Install failgraph in this environment."
         )
+        yield CheckResult(PART, "problem", text)
     if settings.enabled is not False:
         yield from _check_packages()
 
@@ -40,38 +40,36 @@ def check_attachment(settings: Settings, environ: Mapping[str, str]) -> Iterator
 def _check_enabling(settings: Settings, excluded: str) -> CheckResult:
     if settings.enabled is False:
         return CheckResult(
-            PART, "problem", f"{ENABLED}=false: nothing is attached and nothing recorded"
+            PART, "problem", f"{ENABLED}=false: failgraph is off, nothing is recorded"
         )
     if settings.enabled:
-        return CheckResult(
-            PART,
-            "ok",
-            f"{ENABLED}=true: every Python process with this environment attaches itself",
-        )
+        text = f"{ENABLED}=true: attached in every Python process with this environment"
+        return CheckResult(PART, "ok", text)
     if not {"failgraph", "*"}.isdisjoint(name.strip() for name in excluded.split(",")):
-        text = f"{ENABLED} is unset, and {_EXCLUDED} leaves failgraph out: attached under failgraph run only"
+        text = (
+            f"{ENABLED} is unset and {_EXCLUDED} excludes failgraph:"
+            f" attached only under failgraph run. Set {ENABLED}=true."
+        )
         return CheckResult(PART, "problem", text)
-    return CheckResult(
-        PART,
-        "ok",
-        f"{ENABLED} is unset: attached under opentelemetry-instrument and failgraph run only",
-    )
+    text = f"{ENABLED} is unset: attached only under opentelemetry-instrument and failgraph run"
+    return CheckResult(PART, "ok", text)
 
 
 def _check_start_up_file() -> CheckResult:
     folders = {sysconfig.get_path("purelib"), *site.getsitepackages()}
-    if site.ENABLE_USER_SITE:  # not in most virtual environments
+    if site.ENABLE_USER_SITE:  # False in most virtual environments
         folders.add(site.getusersitepackages())
     if any(os.path.exists(os.path.join(folder, _START_UP_FILE)) for folder in folders):
-        return CheckResult(
-            PART, "ok", f"start-up file: {_START_UP_FILE} is where this Python looks for it"
-        )
-    text = f"no {_START_UP_FILE} where this Python looks for it: {ENABLED}=true alone does nothing here; pip install it"
+        return CheckResult(PART, "ok", f"the start-up file {_START_UP_FILE} is installed")
+    text = (
+        f"the start-up file {_START_UP_FILE} is not installed: {ENABLED}=true has no effect."
+        " Install failgraph in this environment with pip."
+    )
     return CheckResult(PART, "problem", text)
 
 
 def _check_packages() -> Iterator[CheckResult]:
-    """Attach as a program would, load what is installed, and see what took."""
+    """Attach as a program would, import the installed packages, and check their hooks."""
     installed = packages_distributions()
     by_package: dict[str, list[str]] = {}
     for module in hooks.TARGETS:
@@ -87,16 +85,18 @@ def _check_packages() -> Iterator[CheckResult]:
                 if problem is not None:
                     yield CheckResult(PART, "note", problem)
             yield CheckResult(PART, "ok", _installed_as(package, installed.get(package, [])))
-        for missing, why in hooks.missing().items():
-            yield CheckResult(
-                PART, "problem", display(f"{missing} cannot be hooked ({why}); the rest works")
-            )
+        for function, reason in hooks.missing().items():
+            text = display(f"cannot hook {function}: {reason}. The other hooks work.")
+            yield CheckResult(PART, "problem", text)
     finally:
         detach()
 
 
 def _installed_as(package: str, distributions: Sequence[str]) -> str:
-    """What a package is installed as, with its version; a namespace is of many, so that the name has to do."""
+    """Return distribution and version of a package.
+
+    Only its name if several distributions share it, as they share a namespace package.
+    """
     for name in (package.replace(".", "-"), *distributions):
         with suppress(PackageNotFoundError):
             return f"{name} {version(name)}"
@@ -104,16 +104,17 @@ def _installed_as(package: str, distributions: Sequence[str]) -> str:
 
 
 def _package(module: str) -> str:
+    """Return the package of a module: its first name, or two below the namespace opentelemetry."""
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == "opentelemetry" else parts[0]
 
 
 def _load_problem(module: str) -> str | None:
-    """Load a module; what is wrong with it where that cannot be done."""
+    """Import a module. Return why it cannot be imported, or None if it can or does not exist."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError:
-        return None  # of another version, which has no such part
-    except Exception as error:  # noqa: BLE001 - a package may raise anything while it is loaded
-        return display(f"{module} cannot be imported: {type(error).__name__}: {error}")
+        return None  # another version of the package, without this module
+    except Exception as error:  # noqa: BLE001 - a package may raise anything when imported
+        return display(f"cannot import {module}: {type(error).__name__}: {error}")
     return None

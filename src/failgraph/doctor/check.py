@@ -1,4 +1,4 @@
-"""What each part of `doctor` finds, and whom it asks."""
+"""The result of a check, and the source that a round trip reads from."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ State = Literal["ok", "note", "problem"]
 
 
 class CheckResult(NamedTuple):
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
         part: `settings`, `journal`, `attachment`, `endpoint` or `round trip`.
-        state: `note`: worth knowing; `problem`: failures would be lost, or nothing would be recorded.
-        text: One line for people.
+        state: `problem` if failures would be lost or not recorded; `note` if it is worth knowing.
+        text: One line for people, safe to show.
     """
 
     part: str
@@ -25,11 +25,11 @@ class CheckResult(NamedTuple):
 
 
 class TraceSource(NamedTuple):
-    """Where traces can be read back.
+    """A backend or file that traces can be read back from.
 
     Attributes:
-        name: As messages call it.
-        read: Returns what it has of a trace, by the trace's id. Raises SourceError.
+        name: Its name in messages, safe to show.
+        read: Takes a trace id and returns what the source has of the trace. Raises SourceError.
     """
 
     name: str

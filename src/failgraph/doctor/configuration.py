@@ -1,4 +1,4 @@
-"""Each setting in force and where it came from, and what of OpenTelemetry's own settings loses failures."""
+"""Check the settings of failgraph, and variables of OpenTelemetry that make failures disappear."""
 
 from __future__ import annotations
 
@@ -25,18 +25,22 @@ from failgraph.settings.values import parse_headers
 
 PART = "settings"
 _SECRET = frozenset({PEER_TOKEN, JAEGER_HEADERS, TEMPO_HEADERS, REDACT_PATTERNS})
-_DROPPING = {
-    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "longer texts are split; a limit shorter than an id leaves ids out of reports",
-    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": "a limit shorter than an id leaves ids out of reports",
-    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "a hop's report is left out where it does not fit",
-    "OTEL_ATTRIBUTE_COUNT_LIMIT": "fields of a failure beyond that are dropped",
-    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT": "fields of a failure beyond that are dropped",
-    "OTEL_SPAN_EVENT_COUNT_LIMIT": "failures beyond that go to spans of their own",
+_LIMITS = {
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": (
+        "longer texts are split; a limit shorter than an id removes ids from reports"
+    ),
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": (
+        "a limit shorter than an id removes ids from reports"
+    ),
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "the report of a hop is omitted if it does not fit",
+    "OTEL_ATTRIBUTE_COUNT_LIMIT": "further fields of a failure are dropped",
+    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT": "further fields of a failure are dropped",
+    "OTEL_SPAN_EVENT_COUNT_LIMIT": "further failures get spans of their own",
 }
 
 
 def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
-    """The settings of failgraph, all of them, then those of OpenTelemetry's that it depends on, where they are set."""
+    """Check every setting of failgraph, then the variables of OpenTelemetry that it depends on."""
     settings, problems = from_env(environ)
     if settings.redact_fault is not None:
         problems += (f"{settings.redact_fault}; every text is hidden until this is fixed",)
@@ -58,6 +62,7 @@ def _source_of(environ: Mapping[str, str], name: str) -> str:
 
 
 def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
+    """Return the value of a setting, safe to show."""
     value = getattr(settings, name.removeprefix(PREFIX).lower())
     if name in _SECRET:
         return "set, not shown" if value else "unset"
@@ -70,55 +75,55 @@ def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> s
         return str(getattr(value, "value", value))
     if isinstance(value, tuple):
         whole = environ.get(name, "")
+        # A network such as 10.0.0.0/8 is valid as such, and never a secret.
         value = ",".join(
-            each if "/" in each or survives_redaction(each, whole) else marker("secret")
-            for each in value
+            item if "/" in item or survives_redaction(item, whole) else marker("secret")
+            for item in value
         )
     return display(value)
 
 
 def _check_configuration_file(path: str) -> Iterator[CheckResult]:
     if path and not os.path.isfile(path):
-        yield CheckResult(PART, "problem", f"OTEL_CONFIG_FILE={display(path)} is no file")
+        yield CheckResult(PART, "problem", f"OTEL_CONFIG_FILE={display(path)}: no such file")
     elif path:
         text = (
-            "OTEL_CONFIG_FILE is set: what stands there under failgraph is in force where the environment is silent;"
-            " the sampler, limits and exporters that stand there are not looked at: below are those of the environment"
+            "OTEL_CONFIG_FILE is set: its failgraph settings apply where no variable is set."
+            " Its sampler, limits and exporters are not checked, only those of the environment."
         )
         yield CheckResult(PART, "note", text)
 
 
 def _check_opentelemetry(environ: Mapping[str, str]) -> Iterator[CheckResult]:
-    said = {name: environ[name].strip() for name in environ if name.startswith("OTEL_")}
-    if said.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        yield CheckResult(
-            PART, "problem", "OTEL_SDK_DISABLED=true: there are no spans, and so no failures"
-        )
-    exporters = said.get("OTEL_TRACES_EXPORTER", "")
+    values = {name: environ[name].strip() for name in environ if name.startswith("OTEL_")}
+    if values.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        text = "OTEL_SDK_DISABLED=true: there are no spans, and so no failures. Unset it."
+        yield CheckResult(PART, "problem", text)
+    exporters = values.get("OTEL_TRACES_EXPORTER", "")
     if exporters.lower() == "none":
-        yield CheckResult(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans go nowhere")
+        yield CheckResult(PART, "problem", "OTEL_TRACES_EXPORTER=none: spans are not exported")
     elif exporters and "otlp" not in exporters:
-        text = "a provider that OpenTelemetry makes sends to no OTLP endpoint"
+        text = "opentelemetry-instrument does not export to an OTLP endpoint"
         yield CheckResult(PART, "note", f"OTEL_TRACES_EXPORTER={display(exporters, 80)}: {text}")
-    sampler = said.get("OTEL_TRACES_SAMPLER", "")
-    share = _sampled_share(sampler.lower(), said.get("OTEL_TRACES_SAMPLER_ARG", ""))
+    sampler = values.get("OTEL_TRACES_SAMPLER", "")
+    share = _sampled_share(sampler.lower(), values.get("OTEL_TRACES_SAMPLER_ARG", ""))
     if share != 1:
-        text = f"OTEL_TRACES_SAMPLER={display(sampler, 80)}: what fails in a trace that is not sampled is in no trace"
+        text = f"OTEL_TRACES_SAMPLER={display(sampler, 80)}: failures of unsampled traces are lost"
         yield CheckResult(PART, "problem" if share == 0 else "note", text)
     for name in HEADERS:
         for problem in parse_headers(name, environ.get(name, "")).problems:
             yield CheckResult(PART, "problem", problem)
-    for name, what in _DROPPING.items():
-        if said.get(name):
-            yield CheckResult(PART, "note", f"{name}={display(said[name], 80)}: {what}")
+    for name, effect in _LIMITS.items():
+        if values.get(name):
+            yield CheckResult(PART, "note", f"{name}={display(values[name], 80)}: {effect}")
 
 
 def _sampled_share(sampler: str, argument: str) -> float | None:
-    """The share of new traces that a sampler of the SDK keeps; None of one that it does not bring along."""
+    """Return the share of new traces that a sampler keeps, or None if the SDK does not have it."""
     kind = sampler.removeprefix("parentbased_")
     if kind != "traceidratio":
         return {"": 1.0, "always_on": 1.0, "always_off": 0.0}.get(kind)
     try:
         return float(argument or 1)
     except ValueError:
-        return 1.0  # as the SDK takes it
+        return 1.0  # the SDK falls back to 1.0 too

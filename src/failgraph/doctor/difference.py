@@ -1,85 +1,95 @@
-"""What of a failure graph is different on the other side, field by field."""
+"""Differences between a failure graph as it was sent and as it was read back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from failgraph.failure.records import FailureReport
-from failgraph.readers import Trace
+from failgraph.readers import FailureRecord, Trace
 from failgraph.redaction.display import display
 from failgraph.semconv import ROLLOUT_ID
 
-_CLOCK_NANO = 1000
-"""Times may differ by what Jaeger's own API cannot tell apart."""
-_SHOWN = 60
+_CLOCK_NANO = 1000  # Jaeger's own API cuts times to µs
+_MAX_SHOWN = 60  # characters of a value
 
 
-def report_differences(here: FailureReport, there: FailureReport) -> Iterator[str]:
-    """Each field of each failure, and what the report says of them as a whole."""
-    for key, event in here.events.items():
-        if key not in there.events:
-            yield f"the failure {event.boundary.value} {event.failure_kind} is missing"
+def report_differences(sent: FailureReport, received: FailureReport) -> Iterator[str]:
+    """Yield each difference between two reports in words, field by field, safe to show."""
+    for event_id, event in sent.events.items():
+        failure = f"{event.boundary.value} {event.failure_kind}"
+        if event_id not in received.events:
+            yield f"failure {failure} is missing"
             continue
-        before, after = (
-            _flat(report.events[key].model_dump(mode="json")) for report in (here, there)
-        )
+        before = _flatten(event.model_dump(mode="json"))
+        after = _flatten(received.events[event_id].model_dump(mode="json"))
         for name in dict.fromkeys((*before, *after)):
             if before.get(name) != after.get(name):
-                change = _change(before.get(name), after.get(name))
-                yield f"{name} of {event.boundary.value} {event.failure_kind}: {change}"
-    if here.failure_id != there.failure_id:
-        yield f"the own failure: {_change(here.failure_id, there.failure_id)}"
-    if there.omitted and not here.omitted:
-        yield "the report says that failures were left out"
+                yield f"{name} of {failure}: {_change(before.get(name), after.get(name))}"
+    if sent.failure_id != received.failure_id:
+        yield f"own failure: {_change(sent.failure_id, received.failure_id)}"
+    if received.omitted and not sent.omitted:
+        yield "the report says that failures were omitted"
 
 
-def trace_differences(here: Trace, there: Trace) -> Iterator[str]:
-    """As of their reports, and where and when each failure was, each hop, and what was lost on the way."""
-    yield from report_differences(here.report, there.report)
-    for key, failure in here.failures.items():
-        other = there.failures.get(key)
-        if other is None:
-            continue
-        what = f"{failure.event.boundary.value} {failure.event.failure_kind}"
-        if abs(failure.time_unix_nano - other.time_unix_nano) > _CLOCK_NANO:
-            yield f"the time of {what}: {other.time_unix_nano - failure.time_unix_nano} ns off"
-        if (failure.span.span_id, failure.placement) != (other.span.span_id, other.placement):
-            yield f"{what} is on another span"
-    back = {hop.span.span_id: hop for hop in there.hops}
-    for hop in here.hops:
-        same = back.get(hop.span.span_id)
-        if same is None:
-            yield f"the hop {display(hop.span.name, _SHOWN)} is missing"
-        elif same.report != hop.report:
-            yield f"the report of the hop {display(hop.span.name, _SHOWN)} is another one"
-    if here.rollout_ids != there.rollout_ids:
+def trace_differences(sent: Trace, received: Trace) -> Iterator[str]:
+    """Yield each difference between two traces in words, safe to show.
+
+    Besides those of the reports: times, spans, hops, rollout, root cause and losses.
+    """
+    yield from report_differences(sent.report, received.report)
+    for event_id, failure in sent.failures.items():
+        if event_id in received.failures:
+            yield from _failure_differences(failure, received.failures[event_id])
+    received_hops = {hop.span.span_id: hop for hop in received.hops}
+    for hop in sent.hops:
+        name = display(hop.span.name, _MAX_SHOWN)
+        received_hop = received_hops.get(hop.span.span_id)
+        if received_hop is None:
+            yield f"hop {name} is missing"
+        elif received_hop.report != hop.report:
+            yield f"the report of hop {name} differs"
+    if sent.rollout_ids != received.rollout_ids:
         yield f"{ROLLOUT_ID} is missing"
-    if (here.root_cause, here.recovered) != (there.root_cause, there.recovered):
-        yield "the root cause, or what recovered, is another one"
-    yield from (
-        f"{loss.kind}: {display(loss.detail, 200)}"
-        for loss in there.losses
-        if loss not in here.losses
-    )
+    if (sent.root_cause, sent.recovered) != (received.root_cause, received.recovered):
+        yield "the root cause or the recovered failures differ"
+    for loss in received.losses:
+        if loss not in sent.losses:
+            yield f"{loss.kind}: {display(loss.detail, 200)}"
 
 
-def _flat(fields: Mapping[str, object], above: str = "") -> dict[str, object]:
+def _failure_differences(sent: FailureRecord, received: FailureRecord) -> Iterator[str]:
+    name = f"{sent.event.boundary.value} {sent.event.failure_kind}"
+    shift = received.time_unix_nano - sent.time_unix_nano
+    if abs(shift) > _CLOCK_NANO:
+        yield f"time of {name}: off by {shift} ns"
+    if (sent.span.span_id, sent.placement) != (received.span.span_id, received.placement):
+        yield f"{name} is on another span"
+
+
+def _flatten(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Return nested fields by their names with dots, such as `details.exit_code`."""
     flat: dict[str, object] = {}
     for name, value in fields.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{above}{name}.")
+            flat |= _flatten(value, f"{prefix}{name}.")
         else:
-            flat[f"{above}{name}"] = value
+            flat[f"{prefix}{name}"] = value
     return flat
 
 
 def _change(before: object, after: object) -> str:
+    """Return both values, or only their sizes if these differ: a long text was cut."""
     if isinstance(before, str) and isinstance(after, str):
-        sizes = [len(text.encode(errors="surrogatepass")) for text in (before, after)]
-        if sizes[0] != sizes[1]:
-            return f"{sizes[0]} bytes before, {sizes[1]} after"
-    return " before, ".join(_shown(value) for value in (before, after)) + " after"
+        size_before, size_after = _size(before), _size(after)
+        if size_before != size_after:
+            return f"{size_before} bytes before, {size_after} after"
+    return f"{_show(before)} before, {_show(after)} after"
 
 
-def _shown(value: object) -> str:
-    return "nothing" if value is None else display(repr(value), _SHOWN)
+def _size(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _show(value: object) -> str:
+    return "nothing" if value is None else display(repr(value), _MAX_SHOWN)

@@ -1,34 +1,53 @@
-"""Where traces go, and whether anybody listens there."""
+"""Check the OTLP endpoint: whether it accepts connections, and its protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from failgraph.doctor.check import CheckResult
-from failgraph.otlp import GRPC, HTTP, PROTOCOLS, OtlpEndpoint, protocol_from_env
+from failgraph.otlp import (
+    GRPC,
+    GRPC_PORT,
+    HTTP,
+    HTTP_PORT,
+    PROTOCOLS,
+    OtlpEndpoint,
+    protocol_from_env,
+)
 
 PART = "endpoint"
-_STANDARD = {4317: GRPC, 4318: HTTP}
+_USUAL_PROTOCOLS = {GRPC_PORT: GRPC, HTTP_PORT: HTTP}
 
 
 def check_endpoint(
     endpoint: OtlpEndpoint, environ: Mapping[str, str], *, listening: bool
 ) -> Iterator[CheckResult]:
-    """The endpoint in force, and the traps around its protocol."""
+    """Check the endpoint that is in effect.
+
+    Args:
+        endpoint: The endpoint.
+        environ: May name the protocol.
+        listening: True if the endpoint accepts connections.
+    """
     source = f"from {endpoint.named_by}" if endpoint.named_by else "OpenTelemetry's default"
-    text = f"{endpoint.address} by {endpoint.protocol} ({source})"
+    name = f"{endpoint.address} ({endpoint.protocol}, {source})"
     if listening:
-        yield CheckResult(PART, "ok", f"{text} takes connections")
+        yield CheckResult(PART, "ok", f"{name} accepts connections")
     else:
-        what = "start a Collector or Jaeger there, or set OTEL_EXPORTER_OTLP_ENDPOINT"
-        yield CheckResult(PART, "problem", f"{text} takes no connection; {what}")
-    usual = _STANDARD.get(endpoint.port, endpoint.protocol)
-    if usual != endpoint.protocol:
-        yield CheckResult(
-            PART,
-            "note",
-            f"port {endpoint.port} is as a rule for {usual}, and {endpoint.protocol} is what is named",
+        text = (
+            f"cannot connect to {name}. Start a Collector or Jaeger there,"
+            " or set OTEL_EXPORTER_OTLP_ENDPOINT."
         )
+        yield CheckResult(PART, "problem", text)
+    usual = _USUAL_PROTOCOLS.get(endpoint.port, endpoint.protocol)
+    if usual != endpoint.protocol:
+        text = (
+            f"port {endpoint.port} is usually for {usual}, but the protocol is {endpoint.protocol}"
+        )
+        yield CheckResult(PART, "note", text)
     if endpoint.protocol == HTTP and protocol_from_env(environ) is None:
-        text = f"opentelemetry-instrument sends gRPC where no protocol is named: set {PROTOCOLS[1]}={HTTP} for it"
+        text = (
+            "opentelemetry-instrument sends gRPC unless a protocol is set."
+            f" Set {PROTOCOLS[1]}={HTTP}."
+        )
         yield CheckResult(PART, "problem", text)

@@ -1,4 +1,4 @@
-"""Whether failures are kept in a journal too, and whether it can be written."""
+"""Check the journal: whether it can be written, and its size."""
 
 from __future__ import annotations
 
@@ -10,58 +10,48 @@ from failgraph.readers.source import jsonl_files
 from failgraph.redaction.display import display
 from failgraph.settings import Settings
 from failgraph.settings.names import JOURNAL, JOURNAL_MAX_BYTES
+from failgraph.view.lines import count_of
 
 PART = "journal"
 
 
 def check_journal(settings: Settings) -> Iterator[CheckResult]:
-    """Where the journal is, what it holds, and how much there is room for."""
+    """Check the directory of the journal and the free space of its disk."""
     folder = settings.journal
     if folder is None:
-        yield CheckResult(PART, "ok", f"{JOURNAL} is unset: what a trace loses is lost")
+        yield CheckResult(PART, "ok", f"{JOURNAL} is unset: failures that a trace loses are lost")
         return
-    where = display(folder)
+    name = display(folder)
     if not os.path.isdir(folder):
         above = os.path.dirname(folder)
         if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):
-            yield CheckResult(PART, "ok", f"{where} will be made with the first failure")
+            yield CheckResult(PART, "ok", f"{name} will be created with the first failure")
         else:
-            yield CheckResult(
-                PART,
-                "problem",
-                f"{where} is not there and cannot be made; make it, or name another",
-            )
+            text = f"cannot create {name}. Create it, or set {JOURNAL} to another directory."
+            yield CheckResult(PART, "problem", text)
         return
     if not os.access(folder, os.W_OK | os.X_OK):
-        yield CheckResult(
-            PART,
-            "problem",
-            f"{where} cannot be written; this process needs to be allowed to, or another one",
-        )
+        text = f"cannot write to {name}. Allow it, or set {JOURNAL} to another directory."
+        yield CheckResult(PART, "problem", text)
         return
     try:
         sizes = [os.path.getsize(path) for path in jsonl_files(folder)]
         room = os.statvfs(folder)
     except OSError as error:
-        yield CheckResult(PART, "problem", f"{where} cannot be read: {error.strerror or error}")
+        yield CheckResult(PART, "problem", f"cannot read {name}: {error.strerror or error}")
         return
-    files = f"{len(sizes)} file{'' if len(sizes) == 1 else 's'} of {_size(sum(sizes))} in all"
-    yield CheckResult(
-        PART,
-        "ok",
-        f"{where} can be written; it holds {files}, a process leaves {_limit(settings)} at most",
-    )
+    files = count_of(len(sizes), "file", "files")
+    limit = _format_size(settings.journal_max_bytes)
+    text = f"{name} is writable: {files}, {_format_size(sum(sizes))}; at most {limit} per process"
+    yield CheckResult(PART, "ok", text)
     free = room.f_bavail * room.f_frsize
     if free < settings.journal_max_bytes:
-        text = f"its disk has {_size(free)} left, less than the {_limit(settings)} of {JOURNAL_MAX_BYTES}"
+        text = f"its disk has {_format_size(free)} free, less than {JOURNAL_MAX_BYTES} ({limit})"
         yield CheckResult(PART, "note", text)
 
 
-def _limit(settings: Settings) -> str:
-    return _size(settings.journal_max_bytes)
-
-
-def _size(size: int) -> str:
+def _format_size(size: int) -> str:
+    """Return a number of bytes with at most four digits."""
     for unit in ("B", "KiB", "MiB"):
         if size < 10_000:
             return f"{size} {unit}"

@@ -1,4 +1,4 @@
-"""A marked failure graph through the configured exporter, and back from a backend: what is lost, and where."""
+"""Send a test failure graph through the configured exporter, and read it back from a backend."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from failgraph.readers import Trace
 from failgraph.redaction.display import display
 
 PART = "round trip"
-READ_BACK_S = 20.0
-"""How long a backend may take until it gives what was sent."""
+READ_BACK_S = 20.0  # until a backend has to return the whole trace
 _EXPORT_S = 15.0
 _PAUSE_S = 0.5
 
@@ -28,32 +27,37 @@ _PAUSE_S = 0.5
 def check_round_trip(
     endpoint: OtlpEndpoint, environ: Mapping[str, str], source: TraceSource | None
 ) -> Iterator[CheckResult]:
-    """Send the graph, read it back from `source` if there is one, and say what each part of the way has changed."""
+    """Send the graph, read it back, and report what each part of the way changed.
+
+    Args:
+        endpoint: Where the exporter sends the graph.
+        environ: Configures the exporter.
+        source: Where to read the graph back; None skips that.
+    """
     try:
         with captured_log() as log:
             graph = record_sample_graph()
-    except Exception as error:  # noqa: BLE001 - the SDK raises anything for a variable that it cannot use
-        problem = f"OpenTelemetry's SDK does not start: {type(error).__name__}: {error}"
+    except Exception as error:  # noqa: BLE001 - the SDK may raise anything for a variable that it cannot use
+        problem = f"cannot start OpenTelemetry's SDK: {type(error).__name__}: {error}"
         yield CheckResult(PART, "problem", display(problem, 500))
         return
-    # The text before its values are put in: a value of some variable goes where % is.
+    # `msg`, not `getMessage()`: the arguments may be values of variables.
     for text in dict.fromkeys(str(record.msg) for record in log):
-        yield CheckResult(PART, "note", display(f"OpenTelemetry's SDK logs: {text}"))
+        yield CheckResult(PART, "note", display(f"OpenTelemetry's SDK logged: {text}"))
     if graph.trace is None:
-        yield CheckResult(PART, "problem", "nothing was recorded; the settings above say why")
+        yield CheckResult(PART, "problem", "nothing was recorded: see the settings above")
         return
     lost = list(report_differences(graph.report, graph.trace.report))
     yield from _leg("in this process, between `record` and the exporter", lost)
     failure = _export(endpoint, graph.spans, environ)
     if failure is not None:
-        yield CheckResult(PART, "problem", f"the exporter to {endpoint.address} failed: {failure}")
+        yield CheckResult(PART, "problem", f"cannot export to {endpoint.address}: {failure}")
         return
-    sent = f"sent trace {graph.trace.trace_id} to {endpoint.address} by {endpoint.protocol}"
+    sent = f"sent trace {graph.trace.trace_id} to {endpoint.address} ({endpoint.protocol})"
     yield CheckResult(PART, "ok", sent)
     if source is None:
-        yield CheckResult(
-            PART, "note", "not read back: name the backend, as in `failgraph doctor jaeger`"
-        )
+        text = "not read back. Name the backend, for example: failgraph doctor jaeger"
+        yield CheckResult(PART, "note", text)
         return
     yield from _check_source(source, graph.trace, endpoint)
 
@@ -61,7 +65,7 @@ def check_round_trip(
 def _check_source(
     source: TraceSource, sent: Trace, endpoint: OtlpEndpoint
 ) -> Iterator[CheckResult]:
-    """Read the trace back, and say what was lost between the exporter and the source."""
+    """Read the trace back, and report what was lost between the exporter and the source."""
     try:
         received = _read_back(source, sent)
     except SourceError as error:
@@ -69,8 +73,8 @@ def _check_source(
         return
     if received is None:
         text = (
-            f"{source.name} did not have the trace within {READ_BACK_S:g} s:"
-            f" does what listens at {endpoint.address} send to it?"
+            f"{source.name} did not have the trace within {READ_BACK_S:g} s."
+            f" Check that {endpoint.address} sends traces to it."
         )
         yield CheckResult(PART, "problem", text)
         return
@@ -88,14 +92,18 @@ def _leg(where: str, lost: Sequence[str]) -> Iterator[CheckResult]:
 def _export(
     endpoint: OtlpEndpoint, spans: Sequence[ReadableSpan], environ: Mapping[str, str]
 ) -> str | None:
-    """Export once; what the exporter says where that fails. It may try again for longer than anybody wants to wait."""
+    """Export the spans within 15 s: the exporter's own retries may take a minute.
+
+    Returns:
+        Why the export failed, safe to show, or None if it succeeded.
+    """
     outcome: list[str | None] = []
 
     def work() -> None:
         try:
             result = make_exporter(endpoint).export(spans)
-            outcome.append(None if result is SpanExportResult.SUCCESS else "it was refused")
-        except Exception as error:  # noqa: BLE001 - an exporter may raise anything; that is what is to be found out
+            outcome.append(None if result is SpanExportResult.SUCCESS else "")
+        except Exception as error:  # noqa: BLE001 - an exporter may raise anything
             outcome.append(f"{type(error).__name__}: {error}")
 
     with captured_log() as log:
@@ -105,14 +113,20 @@ def _export(
     failure = outcome[0] if outcome else f"no answer within {_EXPORT_S:g} s"
     if failure is None:
         return None
+    reasons = [failure] if failure else []
     lines = [
         record.getMessage() for record in log if record.name.startswith("opentelemetry.exporter")
     ]
-    return exporter_message("; ".join([failure, *lines[-1:]]), environ, 500)
+    reasons += lines[-1:]
+    return exporter_message("; ".join(reasons) or "the exporter gave no reason", environ, 500)
 
 
 def _read_back(source: TraceSource, sent: Trace) -> Trace | None:
-    """The trace as the source has it, as soon as that is all of it, or when it has had time enough."""
+    """Read the trace until it is complete, for at most 20 s.
+
+    Returns:
+        What the source has of it in the end, or None if it has nothing.
+    """
     deadline = time.monotonic() + READ_BACK_S
     received = None
     while True:

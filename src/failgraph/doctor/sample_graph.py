@@ -1,4 +1,4 @@
-"""A failure graph with every field, made as a program makes one, that says of itself what it is."""
+"""A test failure graph that has every field, recorded as a program records one."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from failgraph.recording.processor import FailureSpanProcessor
 from failgraph.semconv import ROLLOUT_ID
 
 SERVICE = "failgraph-doctor"
-_LONG = "a text of failgraph doctor, longer than what Tempo keeps of one – "
+_SENTENCE = "a text of failgraph doctor, longer than what Tempo keeps of one – "  # 2,048 bytes
 
 
 class SampleGraph(NamedTuple):
     """The graph, before it is sent.
 
     Attributes:
-        report: What was recorded.
-        spans: The spans that it was recorded on.
-        trace: What these spans hold, after the limits of this process, or None if that is nothing.
+        report: The failures as they were recorded.
+        spans: The spans that they were recorded on.
+        trace: The trace as read from these spans, after the limits of this process, or None if
+            they have no failure.
     """
 
     report: FailureReport
@@ -49,7 +50,7 @@ class SampleGraph(NamedTuple):
 
 
 def record_sample_graph() -> SampleGraph:
-    """Record three failures, one of them recovered, in two hops, with the limits that the environment sets."""
+    """Record three failures in two hops, with the environment's limits; one is recovered."""
     memory = InMemorySpanExporter()
     provider = TracerProvider(
         sampler=ALWAYS_ON, resource=Resource.create({"service.name": SERVICE})
@@ -67,19 +68,19 @@ def record_sample_graph() -> SampleGraph:
     provider.shutdown()
     spans = memory.get_finished_spans()
     data = encode_spans(spans).SerializeToString()
-    file = SourceFile("the marked failure graph", io.BytesIO(data))
+    file = SourceFile("the test failure graph", io.BytesIO(data))
     traces = read_files([file]).traces if data else []
     return SampleGraph(report, spans, traces[0] if traces else None)
 
 
 def _events() -> tuple[FailureEvent, FailureEvent, FailureEvent]:
-    """A model's failure with all that one may have, a sandbox's likewise, and an agent's that the first caused."""
+    """Return failures of a model and a sandbox with all fields, and one that the first caused."""
     mark = f"doctor-{uuid.uuid4().hex}"
     model = FailureEvent(
         event_id=f"{mark}-1",
         failure_kind="provider_unavailable",
         boundary=FailureBoundary.MODEL,
-        failure_reason=(_LONG * 40)[:1990],
+        failure_reason=(_SENTENCE * 40)[:1990],
         exception_type="builtins.ConnectionError",
         http_status=503,
         stage="agent",
