@@ -351,10 +351,10 @@ def test_identity_survives_both_limits_together(length: int) -> None:
 def test_seq_is_left_out_first(event: FailureEvent, limit: int) -> None:
     """If any attribute is left out, seq is too, so its presence proves that none was."""
     whole = encode_event(event)
-    kept = encode_event(event, limits=AttributeLimits(attributes=limit))
+    remaining = encode_event(event, limits=AttributeLimits(attributes=limit))
     assert next(iter(whole)) == P + "seq"
-    assert (P + "seq" in kept) is (len(whole) <= limit)
-    assert kept.items() <= whole.items()
+    assert (P + "seq" in remaining) is (len(whole) <= limit)
+    assert remaining.items() <= whole.items()
 
 
 @LAX
@@ -547,14 +547,14 @@ def test_damage_to_an_event_is_named_and_the_event_kept(
     damage: Callable[[dict[str, Any]], dict[str, Any]], losses: list[str]
 ) -> None:
     """A cut text, a missing key and a value outside the schema have a kind of loss each."""
-    report, found = decode([encode_event(one(event_id="e0")), damage(encode_event(FULL))])
+    report, found_losses = decode([encode_event(one(event_id="e0")), damage(encode_event(FULL))])
     assert set(report.events) == {"e0", "e1"}
-    assert sorted(set(kinds(found))) == losses
-    kept = report.events["e1"]
-    assert kept.foreign_error is not None
-    assert kept.foreign_error.exception_type == "OSError"
-    assert isinstance(kept.details, SandboxFailureDetails)
-    assert kept.details.provider == "docker"
+    assert sorted(set(kinds(found_losses))) == losses
+    event = report.events["e1"]
+    assert event.foreign_error is not None
+    assert event.foreign_error.exception_type == "OSError"
+    assert isinstance(event.details, SandboxFailureDetails)
+    assert event.details.provider == "docker"
 
 
 TEXT_KEYS = sorted(

@@ -118,7 +118,7 @@ def written(exporter):
             part = span.kind is trace.SpanKind.SERVER or span.name.startswith("fastapi.")
             return "server" if part else span.name
 
-        found = [
+        events = [
             (
                 event.timestamp,
                 (name(span), event.attributes[P + "kind"], bool(event.attributes.get(P + "late"))),
@@ -127,7 +127,7 @@ def written(exporter):
             for event in span.events
             if event.name == "nemo.gym.failure"
         ]
-        return [place for _, place in sorted(found)]
+        return [place for _, place in sorted(events)]
 
     return read
 
@@ -138,17 +138,17 @@ def own(span) -> str | None:
 
 
 def report(answer) -> FailureReport:
-    found = decode_report(answer.headers["x-ng-failure-report"])
-    assert found is not None
-    return found
+    sent = decode_report(answer.headers["x-ng-failure-report"])
+    assert sent is not None
+    return sent
 
 
 def check_own(answer, span, kind: str) -> None:
     """Check that header and span name the same own failure, of that kind."""
-    found = report(answer)
-    assert found.failure_id == own(span)
-    assert found.events[found.failure_id].failure_kind == kind
-    assert list(span.attributes[P + "report.ids"]) == list(found.events)
+    sent = report(answer)
+    assert sent.failure_id == own(span)
+    assert sent.events[sent.failure_id].failure_kind == kind
+    assert list(span.attributes[P + "report.ids"]) == list(sent.events)
 
 
 def test_a_route_that_raises(app, spans, written):
@@ -335,8 +335,8 @@ def test_causes_of_what_escapes(app, spans, written):
 
     answer = run(app, headers=ACCEPTS_REPORTS)
     assert [kind for _, kind, _ in written()] == ["transport_timeout", "verifier_error"]
-    found = report(answer)
-    assert found.events[found.failure_id].cause_id in found.events
+    sent = report(answer)
+    assert sent.events[sent.failure_id].cause_id in sent.events
     assert spans()["server"].attributes[P + "report.root.kind"] == "transport_timeout"
 
 
@@ -657,9 +657,9 @@ def test_a_call_within_the_process_stays_in_the_trace(when, app, exporter):
     sent, scope_of_a_call = [], {}
     assert run(app).raised is None
     assert sent[-1] == "http.response.body"
-    found = {span.name: span.context.trace_id for span in exporter.get_finished_spans()}
-    assert found["inside"] == found["behind"]
-    assert found["inside"] in {
+    trace_ids = {span.name: span.context.trace_id for span in exporter.get_finished_spans()}
+    assert trace_ids["inside"] == trace_ids["behind"]
+    assert trace_ids["inside"] in {
         s.context.trace_id for s in exporter.get_finished_spans() if s.kind.name == "SERVER"
     }
 
@@ -877,11 +877,11 @@ def test_a_scope_may_be_copied(app, written):
 
 def test_an_exception_that_is_kept_is_in_each_trace_that_it_fails(app, exporter):
     """One exception object that several requests raise is recorded in each of their traces."""
-    kept = failure("provider_unavailable")
+    cached = failure("provider_unavailable")
 
     @app.get("/")
     def route():
-        raise kept
+        raise cached
 
     answers = [run(app, headers=ACCEPTS_REPORTS) for _ in range(3)]
     events = [
@@ -891,20 +891,20 @@ def test_an_exception_that_is_kept_is_in_each_trace_that_it_fails(app, exporter)
         if event.name == "nemo.gym.failure"
     ]
     assert len(events) == len(set(events)) == 3
-    assert {report(answer).failure_id for answer in answers} == {kept.event_id}
+    assert {report(answer).failure_id for answer in answers} == {cached.event_id}
 
 
 def test_an_exception_that_is_raised_again_from_another_cause_is_a_new_failure(app):
     """A record has one cause, so with another cause the exception gets another id."""
-    kept = failure("provider_unavailable")
+    cached = failure("provider_unavailable")
 
     @app.get("/{name}")
     def route(name: str):
-        raise kept from failure(f"{name}_failed")
+        raise cached from failure(f"{name}_failed")
 
     reports = [report(run(app, f"/{name}", headers=ACCEPTS_REPORTS)) for name in ("one", "two")]
-    for found, name in zip(reports, ("one", "two"), strict=True):
-        cause = found.events[found.events[found.failure_id].cause_id]
+    for sent, name in zip(reports, ("one", "two"), strict=True):
+        cause = sent.events[sent.events[sent.failure_id].cause_id]
         assert cause.failure_kind == f"{name}_failed"
     assert reports[0].failure_id != reports[1].failure_id
 

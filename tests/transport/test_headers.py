@@ -347,17 +347,17 @@ def test_what_is_left_out(
     reply = encode_headers(report, spans, max_bytes)
     if reply is None:
         return
-    kept = reply.report.events
-    assert set(kept) == set(order_of(report)[: len(kept)])
-    assert list(kept) == [key for key in report.events if key in kept]
-    for key, event in kept.items():
+    sent_events = reply.report.events
+    assert set(sent_events) == set(order_of(report)[: len(sent_events)])
+    assert list(sent_events) == [key for key in report.events if key in sent_events]
+    for key, event in sent_events.items():
         was = report.events[key]
         assert without_texts(event) == without_texts(was)
-        assert event.cause_id == (was.cause_id if was.cause_id in kept else None)
-    missing = len(kept) < len(report.events)
+        assert event.cause_id == (was.cause_id if was.cause_id in sent_events else None)
+    missing = len(sent_events) < len(report.events)
     pairs = [
         pair
-        for key, event in kept.items()
+        for key, event in sent_events.items()
         for pair in zip(texts_of(report.events[key]), texts_of(event), strict=True)
     ]
     fits = [
@@ -365,7 +365,9 @@ def test_what_is_left_out(
     ]
     assert fits[2] if missing else any(fits)
     assert reply.report.omitted is (report.omitted or missing)
-    assert reply.report.failure_id == (report.failure_id if report.failure_id in kept else None)
+    assert reply.report.failure_id == (
+        report.failure_id if report.failure_id in sent_events else None
+    )
 
 
 def truncate_redacted(text: str, limit: int) -> str:
@@ -527,15 +529,15 @@ def test_the_own_chain_stays_longest() -> None:
     counts = set()
     for max_bytes in range(100, 1600, 5):
         reply = encode_headers(report, {}, max_bytes)
-        kept = reply.report.events
-        counts.add(len(kept))
+        sent_events = reply.report.events
+        counts.add(len(sent_events))
         expected = [f"own{number}" for number in range(7, -1, -1)] + [
             f"other{number}" for number in range(7, -1, -1)
         ]
-        assert set(kept) == set(expected[: len(kept)])
-        if 0 < len(kept) < 8:
+        assert set(sent_events) == set(expected[: len(sent_events)])
+        if 0 < len(sent_events) < 8:
             assert reply.report.failure_id == "own7"
-            assert kept[f"own{8 - len(kept)}"].cause_id is None
+            assert sent_events[f"own{8 - len(sent_events)}"].cause_id is None
     assert counts == set(range(max(counts) + 1))
     assert max(counts) > 10
 
@@ -546,9 +548,9 @@ def test_without_an_own_failure_the_newest_stay() -> None:
         *(one(f"e{number}", failure_reason=prose(number, 60)) for number in range(9))
     )
     reply = encode_headers(report, {}, 500)
-    kept = list(reply.report.events)
-    assert 0 < len(kept) < 9
-    assert kept == [f"e{number}" for number in range(9 - len(kept), 9)]
+    sent_events = list(reply.report.events)
+    assert 0 < len(sent_events) < 9
+    assert sent_events == [f"e{number}" for number in range(9 - len(sent_events), 9)]
     assert reply.report.omitted
 
 
@@ -738,8 +740,8 @@ def test_plain_json_is_read(indent: int | None, ascii_only: bool, around: str) -
 def test_an_event_may_repeat_its_id() -> None:
     """An event is read with or without its id; the key wins, as causes name it."""
     for own in ({}, {"event_id": "e1"}, {"event_id": "other"}, {"event_id": None}, {"event_id": 7}):
-        found = decode_report(json.dumps({"events": {"e1": {**FIELDS, **own}}}))
-        assert found == report_of(one("e1", failure_reason="né"))
+        decoded = decode_report(json.dumps({"events": {"e1": {**FIELDS, **own}}}))
+        assert decoded == report_of(one("e1", failure_reason="né"))
 
 
 def test_nulls_are_absent() -> None:
@@ -849,9 +851,9 @@ def test_unknown_fields_are_left_out() -> None:
         "details": {"exit_code": 1, "newer": 2},
         "foreign_error": {"exception_type": "E", "message": "m", "newer": None, "newest": []},
     }
-    found = decode_report(json.dumps({"events": {"e1": fields}, "version": 9}))
+    decoded = decode_report(json.dumps({"events": {"e1": fields}, "version": 9}))
     parts = {"details": {"exit_code": 1}, "foreign_error": {"exception_type": "E", "message": "m"}}
-    assert found == report_of(one("e1", boundary="sandbox", failure_reason="né", **parts))
+    assert decoded == report_of(one("e1", boundary="sandbox", failure_reason="né", **parts))
 
 
 WRONG: list[Any] = [
@@ -881,13 +883,13 @@ WRONG: list[Any] = [
 @pytest.mark.parametrize("boundary", ["agent", "sandbox", "model"])
 def test_a_field_of_the_wrong_type_costs_no_event(field: str, value: Any, boundary: str) -> None:
     """The field is repaired or left out; event and report stay valid."""
-    found = decode_report(
+    decoded = decode_report(
         json.dumps({"events": {"e1": {**FIELDS, "boundary": boundary, field: value}, "e2": FIELDS}})
     )
-    assert list(found.events) == ["e1", "e2"]
-    assert found.events["e2"] == one("e2", failure_reason="né")
-    assert FailureReport.model_validate(found.model_dump()) == found
-    assert found.events["e1"].boundary.value == boundary
+    assert list(decoded.events) == ["e1", "e2"]
+    assert decoded.events["e2"] == one("e2", failure_reason="né")
+    assert FailureReport.model_validate(decoded.model_dump()) == decoded
+    assert decoded.events["e1"].boundary.value == boundary
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: ascii(value)[:12])
@@ -907,20 +909,22 @@ def test_a_part_of_the_wrong_type_costs_no_event(
 ) -> None:
     """The same holds inside details and a foreign error."""
     whole = {"exception_type": "E", "message": "m"} if part == "foreign_error" else {}
-    found = decode_report(
+    decoded = decode_report(
         json.dumps(
             {"events": {"e1": {**FIELDS, "boundary": boundary, part: {**whole, field: value}}}}
         )
     )
-    assert list(found.events) == ["e1"]
-    assert FailureReport.model_validate(found.model_dump()) == found
+    assert list(decoded.events) == ["e1"]
+    assert FailureReport.model_validate(decoded.model_dump()) == decoded
 
 
 @pytest.mark.parametrize("value", [None, True, 7, "x", [], [1]])
 def test_an_entry_that_is_no_event_is_left_out(value: Any) -> None:
     """An entry that is no object is left out, and `omitted` is set."""
-    found = decode_report(json.dumps({"events": {"bad": value, "e1": FIELDS}, "failure_id": "e1"}))
-    assert found == report_of(one("e1", failure_reason="né"), failure_id="e1", omitted=True)
+    decoded = decode_report(
+        json.dumps({"events": {"bad": value, "e1": FIELDS}, "failure_id": "e1"})
+    )
+    assert decoded == report_of(one("e1", failure_reason="né"), failure_id="e1", omitted=True)
 
 
 @pytest.mark.parametrize(
@@ -929,18 +933,18 @@ def test_an_entry_that_is_no_event_is_left_out(value: Any) -> None:
 def test_an_entry_without_a_boundary_is_left_out(boundary: dict[str, Any]) -> None:
     """An entry without a boundary is no event, so an effect of it has no cause."""
     fields = {"failure_kind": "judge_failed", **boundary}
-    found = decode_report(
+    decoded = decode_report(
         json.dumps(
             {"events": {"bad": fields, "e1": {**FIELDS, "cause_id": "bad"}}, "failure_id": "bad"}
         )
     )
-    assert found == report_of(one("e1", failure_reason="né"), omitted=True)
+    assert decoded == report_of(one("e1", failure_reason="né"), omitted=True)
 
 
 def test_details_on_a_boundary_without_them_are_left_out() -> None:
     """Only sandbox and model have details; the event is kept."""
-    found = decode_report(json.dumps({"events": {"e1": {**FIELDS, "details": {"exit_code": 1}}}}))
-    assert found == report_of(one("e1", failure_reason="né"))
+    decoded = decode_report(json.dumps({"events": {"e1": {**FIELDS, "details": {"exit_code": 1}}}}))
+    assert decoded == report_of(one("e1", failure_reason="né"))
 
 
 @pytest.mark.parametrize(
@@ -958,8 +962,8 @@ def test_details_on_a_boundary_without_them_are_left_out() -> None:
 )
 def test_an_own_failure_that_names_nothing_is_null(own: Any, omitted: bool) -> None:
     """An id without its event means that one is missing; a value that is no id means nothing."""
-    found = decode_report(json.dumps({"events": {"e1": FIELDS}, "failure_id": own}))
-    assert found == report_of(one("e1", failure_reason="né"), omitted=omitted)
+    decoded = decode_report(json.dumps({"events": {"e1": FIELDS}, "failure_id": own}))
+    assert decoded == report_of(one("e1", failure_reason="né"), omitted=omitted)
 
 
 @pytest.mark.parametrize(
@@ -977,27 +981,27 @@ def test_a_ring_of_causes_is_opened(length: int) -> None:
         f"e{number}": {**FIELDS, "cause_id": f"e{(number + 1) % length}"}
         for number in range(length)
     }
-    found = decode_report(json.dumps({"events": ring, "failure_id": "e0"}))
-    assert list(found.events) == list(ring)
-    assert found.failure_id == "e0"
-    assert sum(event.cause_id is None for event in found.events.values()) == 1
-    assert not found.omitted
+    decoded = decode_report(json.dumps({"events": ring, "failure_id": "e0"}))
+    assert list(decoded.events) == list(ring)
+    assert decoded.failure_id == "e0"
+    assert sum(event.cause_id is None for event in decoded.events.values()) == 1
+    assert not decoded.omitted
 
 
 def test_a_cause_outside_is_cleared() -> None:
     """A cause that is not in the report is cleared."""
-    found = decode_report(json.dumps({"events": {"e1": {**FIELDS, "cause_id": "gone"}}}))
-    assert found.events["e1"].cause_id is None
+    decoded = decode_report(json.dumps({"events": {"e1": {**FIELDS, "cause_id": "gone"}}}))
+    assert decoded.events["e1"].cause_id is None
 
 
 def test_long_ids_still_meet() -> None:
     """An id that is too long becomes the same short one everywhere."""
     first, second = "😀" * 500 + "a", "😀" * 500 + "b"
     written = {first: FIELDS, second: {**FIELDS, "cause_id": first}}
-    found = decode_report(json.dumps({"events": written, "failure_id": second}))
-    (cause, _), (effect, event) = found.events.items()
+    decoded = decode_report(json.dumps({"events": written, "failure_id": second}))
+    (cause, _), (effect, event) = decoded.events.items()
     assert max(len(cause), len(effect)) <= 128
-    assert (event.cause_id, found.failure_id, found.omitted) == (cause, effect, False)
+    assert (event.cause_id, decoded.failure_id, decoded.omitted) == (cause, effect, False)
     spans = decode_spans(encode_spans({"x" * 500: remote_span(1, 1)}))
     assert list(spans) == list(decode_report(json.dumps({"events": {"x" * 500: FIELDS}})).events)
 
@@ -1013,9 +1017,9 @@ def test_lone_surrogates_are_escaped() -> None:
         "cause_id": odd,
         "operation_id": odd,
     }
-    found = decode_report(json.dumps({"events": {odd: FIELDS, "e1": fields}, "failure_id": odd}))
-    assert list(found.events) == ["a\\ud800b", "e1"]
-    event = found.events["e1"]
+    decoded = decode_report(json.dumps({"events": {odd: FIELDS, "e1": fields}, "failure_id": odd}))
+    assert list(decoded.events) == ["a\\ud800b", "e1"]
+    event = decoded.events["e1"]
     texts = (
         event.failure_kind,
         event.failure_reason,
@@ -1023,18 +1027,18 @@ def test_lone_surrogates_are_escaped() -> None:
         event.operation_id,
         event.cause_id,
     )
-    assert {*texts, found.failure_id} == {"a\\ud800b"}
-    found.model_dump_json().encode()
+    assert {*texts, decoded.failure_id} == {"a\\ud800b"}
+    decoded.model_dump_json().encode()
 
 
 def test_nul_is_text() -> None:
     """A NUL is kept in ids and texts."""
-    found = decode_report(
+    decoded = decode_report(
         json.dumps(
             {"events": {"\x00": {**FIELDS, "failure_reason": "a\x00b"}}, "failure_id": "\x00"}
         )
     )
-    assert found == report_of(one("\x00", failure_reason="a\x00b"), failure_id="\x00")
+    assert decoded == report_of(one("\x00", failure_reason="a\x00b"), failure_id="\x00")
 
 
 @pytest.mark.parametrize(
@@ -1067,9 +1071,9 @@ def test_more_than_256_events_are_refused(count: int, read: bool, form: str) -> 
         {"events": {str(number): {"boundary": "agent"} for number in range(count)}}
     ).encode()
     assert len(text) <= INFLATED
-    found = decode_report(packed(FORMS[form](text)))
-    assert (found is not None) is read
-    assert found is None or len(found.events) == count
+    decoded = decode_report(packed(FORMS[form](text)))
+    assert (decoded is not None) is read
+    assert decoded is None or len(decoded.events) == count
 
 
 @pytest.mark.parametrize(
@@ -1097,11 +1101,11 @@ def test_a_bomb_is_not_inflated(form: str, filler: bytes) -> None:
     assert len(value) < INFLATED
     tracemalloc.start()
     try:
-        found = decode_report(value)
+        decoded = decode_report(value)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found is None
+    assert decoded is None
     assert peak < 1_000_000
 
 
@@ -1149,18 +1153,18 @@ def test_deep_nesting_is_refused_or_repaired(text: str, form: str) -> None:
     """Deep nesting exhausts no stack, in any form."""
     values = [packed(FORMS[form](text.encode())), text]
     for value in values:
-        found = decode_report(value)
-        assert found is None or FailureReport.model_validate(found.model_dump()) == found
+        decoded = decode_report(value)
+        assert decoded is None or FailureReport.model_validate(decoded.model_dump()) == decoded
 
 
 @pytest.mark.parametrize("depth", range(100, 1000, 50))
 def test_nesting_that_is_just_read_is_repaired(depth: int) -> None:
     """Nesting that JSON reads but may not print becomes text or is left out."""
     nest = "[" * depth + "]" * depth
-    found = decode_report(
+    decoded = decode_report(
         '{"events":{"e1":{"boundary":"agent","failure_reason":%s,"operation":%s}}}' % (nest, nest)  # noqa: UP031
     )
-    assert found is None or list(found.events) == ["e1"]
+    assert decoded is None or list(decoded.events) == ["e1"]
 
 
 @pytest.mark.parametrize(
@@ -1173,9 +1177,11 @@ def test_nesting_that_is_just_read_is_repaired(depth: int) -> None:
 def test_huge_numbers_cost_no_event(number: str, field: str) -> None:
     """A huge number is kept if an int may have any size, else left out or read as text."""
     inner = '"details":{"%s":%s}' if field in SandboxFailureDetails.model_fields else '"%s":%s'
-    found = decode_report('{"events":{"e1":{"boundary":"sandbox",%s}}}' % (inner % (field, number)))
-    assert list(found.events) == ["e1"]
-    assert encode_headers(found, {}, 65_536) is not None
+    decoded = decode_report(
+        '{"events":{"e1":{"boundary":"sandbox",%s}}}' % (inner % (field, number))
+    )
+    assert list(decoded.events) == ["e1"]
+    assert encode_headers(decoded, {}, 65_536) is not None
 
 
 # --- decoding: nothing raises
@@ -1215,15 +1221,15 @@ REPORT_LIKE = st.fixed_dictionaries(
 )
 
 
-def assert_valid(found: FailureReport | None) -> None:
+def assert_valid(decoded: FailureReport | None) -> None:
     """Check that there is no report, or a valid and redacted one that can be sent on."""
-    if found is None:
+    if decoded is None:
         return
-    assert isinstance(found, FailureReport)
-    assert FailureReport.model_validate(found.model_dump()) == found
-    assert max((len(key) for key in found.events), default=1) <= 128
-    found.model_dump_json().encode()
-    assert redacted_all(found) == found
+    assert isinstance(decoded, FailureReport)
+    assert FailureReport.model_validate(decoded.model_dump()) == decoded
+    assert max((len(key) for key in decoded.events), default=1) <= 128
+    decoded.model_dump_json().encode()
+    assert redacted_all(decoded) == decoded
 
 
 def redacted_all(report: FailureReport) -> FailureReport:
@@ -1258,13 +1264,13 @@ def test_any_bytes_in_base64_are_read_or_none(data: bytes) -> None:
 @given(REPORT_LIKE)
 def test_any_json_is_read_or_none(value: Any) -> None:
     """Any JSON raises nothing; what is read is valid and can be sent on as it is."""
-    found = decode_report(json.dumps(value))
-    assert_valid(found)
-    assert (found is None) is (not isinstance(value["events"], dict))
-    if found is not None:
-        reply = encode_headers(found, {}, 65_536)
-        assert reply.report == found
-        assert decode_report(reply.report_value) == found
+    decoded = decode_report(json.dumps(value))
+    assert_valid(decoded)
+    assert (decoded is None) is (not isinstance(value["events"], dict))
+    if decoded is not None:
+        reply = encode_headers(decoded, {}, 65_536)
+        assert reply.report == decoded
+        assert decode_report(reply.report_value) == decoded
 
 
 VALID = [

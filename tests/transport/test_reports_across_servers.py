@@ -68,8 +68,8 @@ class Run(NamedTuple):
 
 
 def value(attribute: dict[str, Any]) -> Any:
-    (kind, found), *_ = attribute["value"].items()
-    return int(found) if kind == "intValue" else found
+    ((kind, content),) = attribute["value"].items()
+    return int(content) if kind == "intValue" else content
 
 
 def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -83,8 +83,7 @@ def run_fleet(folder: Path, *, off: str = "") -> Run:
         folder: Where the processes write.
         off: A server that is not instrumented.
     """
-    kept = clean_environment()
-    env = {**kept, "FLEET_FOLDER": str(folder), "PYTHONPATH": str(APPS)}
+    env = {**clean_environment(), "FLEET_FOLDER": str(folder), "PYTHONPATH": str(APPS)}
     on = {**env, "FAILGRAPH_ENABLED": "true"}
     processes: list[subprocess.Popen] = []
     try:
@@ -247,15 +246,15 @@ def test_everything_else_in_a_subtree_is_unreported_with_its_reason(fleet):
 
 def subtrees(fleet: Run, trace: Trace) -> dict[str, set[str]]:
     """Return the failures on each span and below it, by span id."""
-    found: dict[str, set[str]] = {}
+    below: dict[str, set[str]] = {}
     for each in fleet.written:
         span_id: str | None = each.span_id
         if fleet.spans[span_id]["traceId"] != trace.trace_id:
             continue
         while span_id is not None and span_id in fleet.spans:
-            found.setdefault(span_id, set()).add(each.event_id)
+            below.setdefault(span_id, set()).add(each.event_id)
             span_id = fleet.spans[span_id].get("parentSpanId")
-    return found
+    return below
 
 
 def test_nothing_is_lost_on_the_way(fleet):

@@ -80,6 +80,13 @@ _LOCAL_ERRNO = frozenset(
 )
 
 
+def checked_kind(kind: str) -> str:
+    """Return `kind`. Raise ValueError if it is empty."""
+    if not kind:
+        raise ValueError("failure_kind must not be empty; give a name such as 'transport_timeout'")
+    return kind
+
+
 def fits_pattern(kind: str) -> bool:
     """Return True if all of `kind` is a shared name (`domain_condition`) or `server:kind`."""
     return kind in REGISTERED or _PATTERN.fullmatch(kind) is not None

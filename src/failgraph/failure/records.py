@@ -31,6 +31,7 @@ from failgraph.failure.details import (
     SdkErrorDetails,
     without_nulls,
 )
+from failgraph.failure.kinds import checked_kind
 
 __all__ = [
     "EpisodeFailure",
@@ -47,12 +48,6 @@ __all__ = [
 
 # The stage of a rollout that a failure belongs to; admission comes before seed.
 FailureStage = Literal["admission", "seed", "agent", "verification", "cleanup"]
-
-
-def _checked_kind(kind: str) -> str:
-    if not kind:
-        raise ValueError("failure_kind must not be empty; give a name such as 'transport_timeout'")
-    return kind
 
 
 def _with_id(key: object, event: object) -> object:
@@ -104,7 +99,7 @@ class FailureEvent(BaseModel):
     @field_validator("failure_kind")
     @classmethod
     def _validate_failure_kind(cls, value: str) -> str:
-        return _checked_kind(value)
+        return checked_kind(value)
 
     @field_validator("details", mode="before")
     @classmethod
@@ -205,7 +200,7 @@ class EpisodeFailure(BaseModel):
     @field_validator("failure_kind")
     @classmethod
     def _validate_failure_kind(cls, value: str | None) -> str | None:
-        return value if value is None else _checked_kind(value)
+        return value if value is None else checked_kind(value)
 
     @model_serializer(mode="wrap")
     def _serialize_failure(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

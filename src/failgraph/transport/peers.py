@@ -92,7 +92,7 @@ def may_receive_report(headers: Iterable[tuple[bytes, bytes]], client: str | Non
 
 
 def _parse_address(text: str) -> Address | None:
-    """Return an address without its zone, as IPv4 if it is mapped, or None if it is none."""
+    """Return the address without its zone, IPv4 if it is mapped, or None for other text."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
