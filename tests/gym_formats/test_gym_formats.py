@@ -1,4 +1,4 @@
-"""What Gym's releases say in their own words: rollout ids, failure classes, nested bodies."""
+"""The formats of Gym's releases: rollout ids, failure classes, error bodies, validation errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gym_rows import nested_body
     ],
 )
 def test_a_rollout_id_is_made_as_gym_makes_it(row, expected):
-    """The explicit id, else both indexes; a retry has its number; what Gym refuses is none."""
+    """The explicit id or else both indexes, with a number for a retry; none that Gym rejects."""
     assert rollout_id(row) == expected
 
 
@@ -50,7 +50,7 @@ def test_an_episode_id_has_the_same_form():
 
 
 def test_every_known_class_has_a_kind_that_is_a_name():
-    """No class of the table ends in a kind that would be flagged; an unknown one keeps its own name."""
+    """No known class has a kind that would be flagged; an unknown one keeps its own name."""
     assert all(fits_pattern(meaning.kind) for meaning in CLASSES.values())
     assert class_meaning("Moon Phase!").kind == "Moon Phase!"
     assert class_meaning("moon").boundary.value == "collection"
@@ -64,27 +64,27 @@ def test_every_known_class_has_a_kind_that_is_a_name():
 @pytest.mark.parametrize(
     "servers", [(), ("A___a",), ("A___a", "B_C___b-1"), ("A___a", "A___a", "R___r")]
 )
-def test_nested_bodies_are_taken_apart(message, servers):
-    """The servers outermost first, then the exception's type and text, whatever characters are in it."""
+def test_a_nested_body_is_parsed(message, servers):
+    """Servers from the outermost, and type and message of the exception, with any characters."""
     body = json.dumps(repr(ValueError(message)))
     for server in reversed(servers):
         body = nested_body(server, body)
-    found = parse_error_body(body)
-    assert found.servers == tuple(FailedServer(*server.split("___")) for server in servers)
-    assert found.exception == ("ValueError", message)
+    parsed = parse_error_body(body)
+    assert parsed.servers == tuple(FailedServer(*server.split("___")) for server in servers)
+    assert parsed.exception == ("ValueError", message)
 
 
-def test_a_cut_body_gives_what_is_left_of_it():
-    """Wherever it is cut, the servers that are named are right, and the text is a beginning of the whole one."""
+def test_a_cut_body_is_parsed_as_far_as_it_goes():
+    """Wherever it is cut, its servers are right, and its text is a beginning of the whole."""
     whole = nested_body(
         "A___a", nested_body("B___b", json.dumps(repr(ValueError('it\'s "here" \\ now'))))
     )
     full = parse_error_body(whole)
     for end in range(len(whole)):
-        found = parse_error_body(whole[:end] + "…")
-        assert found.servers == full.servers[: len(found.servers)]
-        if len(found.servers) == 2:
-            assert full.text.startswith(found.text)
+        parsed = parse_error_body(whole[:end] + "…")
+        assert parsed.servers == full.servers[: len(parsed.servers)]
+        if len(parsed.servers) == 2:
+            assert full.text.startswith(parsed.text)
     assert parse_error_body(whole[:-12]).exception[0] == "ValueError"
 
 
@@ -104,14 +104,14 @@ def test_a_cut_body_gives_what_is_left_of_it():
     ],
 )
 def test_any_other_body_stays_text(body):
-    """What is no nested body names no server and is kept, and nothing is raised."""
-    found = parse_error_body(body)
-    assert found.servers == ()
-    assert found.text in (body, body.strip('"'), "b'")
+    """It names no server, and nothing is raised."""
+    parsed = parse_error_body(body)
+    assert parsed.servers == ()
+    assert parsed.text in (body, body.strip('"'), "b'")
 
 
-def test_a_body_nested_without_end_is_bounded():
-    """No more than so many hops are taken out, and hostile text costs no more than its length."""
+def test_a_deeply_nested_body_is_bounded():
+    """In the servers that are parsed, and in time, which is linear in its length."""
     body = "x"
     for _ in range(MAX_HOPS + 2):
         body = nested_body("A___a", body)
@@ -137,7 +137,10 @@ def test_a_body_nested_without_end_is_bounded():
     assert took[64_000] < 40 * took[8_000] + 0.1
 
 
-PYDANTIC = "1 validation error for Reply\n  Field required [type=missing, input_value={SECRET}, input_type=dict]\n"
+PYDANTIC = (
+    "1 validation error for Reply\n"
+    "  Field required [type=missing, input_value={SECRET}, input_type=dict]\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ PYDANTIC = "1 validation error for Reply\n  Field required [type=missing, input_
     ],
 )
 def test_the_inputs_that_validation_errors_quote_are_left_out(text):
-    """Of prompts and completions nothing is told, neither in a reason nor of a body, also where Gym cut it."""
+    """From a reason and from a body, also if Gym cut it inside an input."""
     assert "secret" in text
     assert "secret" not in without_inputs(text)
     assert "1 validation error for Reply" in without_inputs(text)
@@ -159,12 +162,12 @@ def test_the_inputs_that_validation_errors_quote_are_left_out(text):
         "_ng_failure_type": "X",
         "_ng_failure_message": text,
     }
-    told = row_outcome({**row, "_ng_failure_response_body": text}, "row")
-    assert "secret" not in repr(told)
+    outcome = row_outcome({**row, "_ng_failure_response_body": text}, "row")
+    assert "secret" not in repr(outcome)
 
 
 def test_hostile_quotes_take_bounded_time():
-    """One that never ends, a thousand times."""
+    """Thousands of inputs that never end."""
     started = time.perf_counter()
     without_inputs("input_value=" * 6000 + "\n, input_type")
     assert time.perf_counter() - started < 2

@@ -1,4 +1,4 @@
-"""Where traces go, by OpenTelemetry's own variables."""
+"""The endpoint of traces by OpenTelemetry's own variables, and its exporter."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_
         ({GENERAL: " http://[::1]:4317/ ", TRACES: " "}, (GRPC, "::1", 4317, GENERAL)),
     ],
 )
-def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
-    """Without a protocol a port of 4318 means HTTP, any other gRPC."""
+def test_a_variable_for_traces_wins_over_the_general_one(environ, expected):
+    """Without a protocol, port 4318 means HTTP and any other gRPC."""
     assert endpoint_from_env(environ) == (*expected, False)
 
 
 @pytest.mark.parametrize(
-    ("environ", "said"),
+    ("environ", "problem"),
     [
         (
             {PROTOCOL: "http/json"},
@@ -50,16 +50,16 @@ def test_the_variables_for_traces_go_before_the_general_ones(environ, expected):
         ),
     ],
 )
-def test_what_cannot_be_used_is_named(environ, said):
-    """A protocol that the exporter lacks is shown; of an address, which may hold a password, only the variable."""
+def test_a_variable_that_cannot_be_used_is_named(environ, problem):
+    """With an unknown protocol, but without a URL, which may hold a password."""
     with pytest.raises(ConfigError) as raised:
         endpoint_from_env(environ)
-    assert raised.value.problems == [said]
+    assert raised.value.problems == [problem]
 
 
 @pytest.mark.parametrize(("protocol", "module"), [(GRPC, "grpc"), (HTTP, "http")])
 def test_the_exporter_is_opentelemetrys_own(monkeypatch, protocol, module):
-    """It is the one that the protocol needs, and takes the endpoint from the environment as it always does."""
+    """It is that of the protocol, and takes the endpoint from the environment."""
     monkeypatch.setenv(GENERAL, "http://127.0.0.1:5")
     monkeypatch.setenv(PROTOCOL, protocol)
     made = make_exporter(endpoint_from_env({GENERAL: "http://127.0.0.1:5", PROTOCOL: protocol}))

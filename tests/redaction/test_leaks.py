@@ -1,4 +1,7 @@
-"""No secret of the corpus comes out, by any way out. Each is a row of WAYS: a new way is one more row."""
+"""No secret of the corpus gets out: on spans, in replies, from commands, in the journal.
+
+A new way out is one more row of `SPANS` or `COMMANDS`.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +41,11 @@ def attached() -> Iterator[None]:
     attaching.detach()
 
 
-# --- out of the process, on spans: everything that is exported of them is looked at
+# --- on spans: the test looks at everything that is exported
 
 
 def by_hand(tracer, case: Secret) -> None:
-    """A ready record, with the text in each field that is text."""
+    """Record an event and an exception, with the text in each field."""
     foreign = {"exception_type": case.text[:256], "message": case.text[:2000]}
     details = {"provider": "docker", "provider_status_reason": case.text[:2000]}
     with tracer.start_as_current_span("span"), hop():
@@ -63,7 +66,7 @@ def by_hand(tracer, case: Secret) -> None:
 
 
 def escaping(tracer, case: Secret) -> None:
-    """Out of a hop, a span and its children, with causes, in a group of Python 3.11 and in a note."""
+    """Let an exception with a cause and a note leave a span, its parent and a hop."""
     error = NgFailureEvent("judge_failed", case.text, boundary="model", operation=case.text)
     error.__cause__ = OSError(case.text)
     if hasattr(error, "add_note"):
@@ -74,7 +77,7 @@ def escaping(tracer, case: Secret) -> None:
 
 
 def statuses(tracer, case: Secret) -> None:
-    """Set by hand in both forms, and by an exception that is none of ours."""
+    """Set a status by hand, in both forms, and by an exception of the user's."""
     with tracer.start_as_current_span("status") as span:
         span.set_status(Status(StatusCode.ERROR, case.text))
     with tracer.start_as_current_span("status") as span:
@@ -84,7 +87,7 @@ def statuses(tracer, case: Secret) -> None:
 
 
 def links(tracer, case: Secret) -> None:
-    """The link to a cause in another trace, and the failure span that stands for an ended one."""
+    """Record an effect of a cause in another trace, and a failure on an ended span."""
     with tracer.start_as_current_span("cause") as span:
         cause = NgFailureEvent("a_cause", case.text, boundary="model")
         record(cause)
@@ -96,7 +99,7 @@ def links(tracer, case: Secret) -> None:
 
 
 def replies(tracer, case: Secret) -> None:
-    """What a peer passes on, and does not redact itself."""
+    """Get a report from a peer that does not redact, and reply with it."""
     value = json.dumps(
         {
             "events": {
@@ -111,9 +114,9 @@ def replies(tracer, case: Secret) -> None:
     assert report is not None
     with tracer.start_as_current_span("asks", kind=SpanKind.SERVER) as span, hop():
         recorder().record_reply(report, {})
-        told = encode_headers(failgraph.current_report(), {}, 60_000)
-        assert told is not None
-        span.set_attribute("told", told.report.model_dump_json())
+        lines = encode_headers(failgraph.current_report(), {}, 60_000)
+        assert lines is not None
+        span.set_attribute("lines", lines.report.model_dump_json())
 
 
 SPANS: dict[str, Way] = {
@@ -123,7 +126,7 @@ SPANS: dict[str, Way] = {
 
 @pytest.mark.parametrize("way", SPANS)
 def test_nothing_leaves_on_spans(way, tracer, exporter):
-    """Events, status, links, attributes, and what a reply says."""
+    """Events, statuses, links, attributes, reply headers."""
     for case in SECRETS:
         SPANS[way](tracer, case)
         exported = "\n".join(map(everything, exporter.get_finished_spans()))
@@ -133,7 +136,7 @@ def test_nothing_leaves_on_spans(way, tracer, exporter):
 
 
 def everything(span) -> str:
-    """All texts of a span, as they are and as JSON has them."""
+    """Return all texts of a span in one."""
     parts = [span.name, span.status.description, dict(span.attributes)]
     parts += [(event.name, dict(event.attributes)) for event in span.events]
     parts += [dict(link.attributes or {}) for link in span.links]
@@ -141,7 +144,7 @@ def everything(span) -> str:
 
 
 def flat(value: Any) -> Iterator[str]:
-    """Each text inside a value."""
+    """Yield each text inside a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -151,11 +154,11 @@ def flat(value: Any) -> Iterator[str]:
             yield from flat(item)
 
 
-# --- out of the commands: of files whose writers redact nothing
+# --- from commands: they read files whose writers do not redact
 
 
 def traces(path: Path) -> Path:
-    """Each text in a trace of its own: in the names of span and service, in reasons, in an operation."""
+    """Write a trace for each text: as the name of span and service, as reason, as operation."""
     with path.open("w") as file:
         for number, case in enumerate(SECRETS, 1):
             foreign = {"exception_type": "KeyError", "message": case.text[:2000]}
@@ -179,7 +182,7 @@ def traces(path: Path) -> Path:
 
 
 def rows(path: Path) -> Path:
-    """Each text in a saved row: in its message, in the body of a server, and in its name."""
+    """Write a saved row for each text: as message, as body and as name of a server."""
     texts = [
         {
             "_ng_task_index": number,
@@ -199,7 +202,7 @@ COMMANDS = ["list", "list --json", "show", "show --json", "top", "top --json", "
 @pytest.mark.parametrize("source", [traces, rows], ids=lambda source: source.__name__)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_shown(command, source, tmp_path, capsys):
-    """By no command, neither on standard output nor on standard error."""
+    """On standard output or standard error."""
     name, *options = command.split()
     main([name, str(source(tmp_path / "file")), *options])
     shown = capsys.readouterr()
@@ -208,20 +211,20 @@ def test_nothing_is_shown(command, source, tmp_path, capsys):
 
 
 def leaked(text: str) -> list[str]:
-    """The labels of the corpus whose secrets are in `text`, as they are or unescaped."""
+    """Return the labels of the corpus whose secrets are in a text, as they are or unescaped."""
     plain = "\n".join([text, *(value for line in text.splitlines() for value in unescaped(line))])
     return [case.label for case in SECRETS if any(secret in plain for secret in case.secrets)]
 
 
 def unescaped(line: str) -> Iterator[str]:
-    """The texts inside a line that is JSON."""
+    """Yield the texts inside a line of JSON."""
     with contextlib.suppress(ValueError):
         yield from flat(json.loads(line))
 
 
 @pytest.mark.slow
-def test_nothing_is_imported(tmp_path):
-    """Rows that become a file of traces."""
+def test_nothing_is_exported(tmp_path):
+    """From rows to a file of traces."""
     pytest.importorskip(
         "opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it"
     )
@@ -231,15 +234,15 @@ def test_nothing_is_imported(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["{}", '{{"errors":[{{"msg":{json}}}]}}', '{{"message":{json}}}'])
-def test_nothing_that_a_backend_says(form):
-    """Errors of any form, in what the user reads of them."""
+def test_nothing_is_in_the_message_of_a_backend(form):
+    """Whatever form its error has."""
     location = BackendLocation(
         "Jaeger", "http://localhost:16686", "FAILGRAPH_JAEGER_URL", "FAILGRAPH_JAEGER_HEADERS"
     )
     for case in SECRETS:
         body = form.format(case.text, json=json.dumps(case.text))
-        told = "\n".join((error_text(location, body.encode()), display(case.text)))
-        assert not [secret for secret in case.secrets if secret in told], case.label
+        shown = "\n".join((error_text(location, body.encode()), display(case.text)))
+        assert not [secret for secret in case.secrets if secret in shown], case.label
 
 
 @pytest.mark.slow_after(1)
@@ -248,7 +251,7 @@ def test_nothing_that_a_backend_says(form):
 )
 @pytest.mark.parametrize("way", SPANS)
 def test_nothing_is_in_the_journal(way, tracer, setting, tmp_path):
-    """Every line that is written of what happens on spans."""
+    """In any line of it."""
     setting("JOURNAL", str(tmp_path))
     for case in SECRETS:
         SPANS[way](tracer, case)

@@ -1,4 +1,4 @@
-"""Redaction takes time in proportion to its text, whatever that is: no pattern backtracks badly."""
+"""Redaction takes linear time on any text: no pattern backtracks badly."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from failgraph.redaction import redact
 from pumping import LINEAR, grows, patterns, pumped
 
 TEXTS = 40
-"""Of each pattern; `python tests/support/pumping.py SECONDS` tries others."""
-BAD = (
+"""Texts for each pattern; `python tests/support/pumping.py SECONDS` tries more."""
+BEGINNINGS = (
     *(
         "password=",
         'password="',
@@ -53,14 +53,14 @@ BAD = (
 @pytest.mark.slow
 @pytest.mark.parametrize("name", patterns())
 def test_every_pattern_is_linear(name):
-    """On its own matches with a part repeated and another end: alone, and with everything around it."""
-    pattern, ways = patterns()[name]
+    """On its own matches with a part repeated and another end, by itself and within `redact`."""
+    pattern, methods = patterns()[name]
     for make in islice(pumped(pattern, random.Random(name)), TEXTS):
-        for run in (*ways, redact):
+        for run in (*methods, redact):
             assert grows(run, make) < LINEAR, ascii(make(80))
 
 
-@pytest.mark.parametrize("unit", BAD)
-def test_what_is_repeated_without_end(unit):
-    """Beginnings that many patterns look at."""
+@pytest.mark.parametrize("unit", BEGINNINGS)
+def test_a_repeated_beginning_takes_linear_time(unit):
+    """Of texts that many patterns start to match."""
     assert grows(redact, lambda size: unit * (size // len(unit))) < LINEAR

@@ -1,4 +1,4 @@
-"""Secrets do not leave: by the corpus, by every path out, and by the user's own rules."""
+"""Redaction of texts, events, what commands show, and the user's own rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
 
 @pytest.mark.parametrize("case", SECRETS, ids=lambda case: case.label)
 def test_no_secret_of_the_corpus_survives(case):
-    """Each is replaced, what people need beside it stays, and once is as good as twice."""
+    """What people need beside it stays, and a second redaction changes nothing."""
     shown = redact(case.text)
     assert not [secret for secret in case.secrets if secret in shown]
     assert not [kept for kept in case.keeps if kept not in shown]
@@ -33,19 +33,19 @@ def test_no_secret_of_the_corpus_survives(case):
 
 
 def test_innocent_texts_are_left_alone():
-    """Of the texts that only look like secrets, at most one in a hundred changes; today none."""
+    """At most one in a hundred texts that only look like secrets changes; today none."""
     changed = [case.label for case in INNOCENT if redact(case.text) != case.text]
     assert len(changed) <= len(INNOCENT) // 100, changed
 
 
 def test_texts_that_differ_in_a_secret_alone_become_equal():
-    """So that failures can still be grouped by their text."""
+    """So that failures can be grouped by their text."""
     one, other = (redact(f"401 for key sk-{digit}f9aB27cQ1xZ8mLk4f9aB27") for digit in "48")
     assert one == other == "401 for key [redacted:api_key]"
 
 
-def test_half_a_secret_at_the_cut_is_not_shown():
-    """A text is redacted before it is cut: a key that the limit would cut in two is gone as a whole."""
+def test_half_a_secret_at_the_limit_is_not_shown():
+    """A text is redacted before it is truncated: the limit cannot split a key."""
     for before in range(1980, 2001):
         event = NgFailureEvent(
             "agent_error", "x" * before + " " + KEY + " y" * 3000, boundary="agent"
@@ -60,13 +60,13 @@ def test_half_a_secret_at_the_cut_is_not_shown():
 @pytest.mark.parametrize(
     "name", ["pa\u017f\u017fword", "PA\u017fSWORD", "credent\u0130al", "credent\u0131als"]
 )
-def test_a_name_in_letters_that_fold_is_known(name):
-    """Where a pattern ignores case it takes more for an s or an i than `str.lower` does."""
+def test_a_name_with_letters_that_fold_is_recognized(name):
+    """A pattern that ignores case takes more letters for an s or an i than `str.lower` does."""
     assert "hunter2Xq9" not in redact(f"{name}: hunter2Xq9 and more")
 
 
-def test_work_grows_with_the_length_and_not_faster():
-    """Ten times the text in at most twenty-five times the time of the same run: no pattern backtracks badly."""
+def test_redaction_takes_linear_time():
+    """Ten times the text takes at most twenty-five times as long in the same run."""
 
     def best(text: str) -> float:
         return min(_timed(text, time.thread_time) for _ in range(5))
@@ -93,12 +93,12 @@ def _timed(text, clock):
     return clock() - start
 
 
-# --- every path out
+# --- events, reports, commands
 
 
 @pytest.fixture
-def said(tracer, exporter):
-    """Record, and return all that was written on spans."""
+def written(tracer, exporter):
+    """Return a function that records failures and returns all that was written on spans."""
 
     def record_all(*failures: object) -> str:
         with tracer.start_as_current_span("span"):
@@ -113,8 +113,8 @@ def said(tracer, exporter):
     return record_all
 
 
-def test_every_event_of_a_chain(said):
-    """Reasons, foreign messages, provider reasons, and what stands in a ready record."""
+def test_every_event_of_a_chain(written):
+    """Reasons, foreign messages, reasons of providers, and the texts of a given event."""
     cause = NgFailureEvent(
         "sandbox_failed", f"a {KEY}", boundary="sandbox", details={"provider_status_reason": KEY}
     )
@@ -126,7 +126,7 @@ def test_every_event_of_a_chain(said):
     ready = FailureEvent(
         event_id="ready", failure_kind="k", boundary="agent", failure_reason=f"d {KEY}"
     )
-    text = said(effect, ready, ValueError(f"e {KEY}"), {"not": KEY})
+    text = written(effect, ready, ValueError(f"e {KEY}"), {"not": KEY})
     assert "sk-" not in text
     assert text.count("[redacted:api_key]") == 7
     report = failure_report_for(effect)
@@ -134,20 +134,24 @@ def test_every_event_of_a_chain(said):
     assert "sk-" not in str(effect) + repr(effect)
 
 
-def test_kinds_ids_and_boundaries_are_never_altered(said):
-    """Even where they look like a secret: what joins a graph must stay as it is."""
+def test_kinds_ids_and_boundaries_are_never_altered(written):
+    """Even if they look like secrets: they join the graph."""
     event = FailureEvent(
-        event_id=KEY, failure_kind="token=abcdefgh12345678", boundary="agent", cause_id=KEY + "2", operation_id=KEY,
+        event_id=KEY,
+        failure_kind="token=abcdefgh12345678",
+        boundary="agent",
+        cause_id=KEY + "2",
+        operation_id=KEY,
         attempt_id=KEY,
-    )  # fmt: skip
-    text = said(event)
+    )
+    text = written(event)
     assert f"'nemo.gym.failure.id': '{KEY}'" in text
     assert "'nemo.gym.failure.kind': 'token=abcdefgh12345678'" in text
     assert text.count(KEY) == 4
 
 
-def test_hop_reports_and_reports_of_traces_hold_what_the_spans_hold(tracer):
-    """One record of a failure, redacted once, wherever it is asked for."""
+def test_reports_of_hops_and_traces_are_redacted_as_spans_are(tracer):
+    """A failure has one record, redacted once."""
     with tracer.start_as_current_span("span") as span, failgraph.hop():
         record(NgFailureEvent("judge_failed", KEY, boundary="model"))
         reports = [failgraph.current_report(), failgraph.report_for_trace(span.get_span_context())]
@@ -158,8 +162,8 @@ def test_hop_reports_and_reports_of_traces_hold_what_the_spans_hold(tracer):
 @pytest.mark.parametrize(
     "form", [["show"], ["show", "--json"], ["list"], ["list", "--json"]], ids=" ".join
 )
-def test_what_others_wrote_is_redacted_when_it_is_shown(form, tmp_path, capsys):
-    """A trace of somebody who does not redact: neither picture nor JSON nor list shows it."""
+def test_a_trace_of_a_writer_that_does_not_redact_is_redacted_when_shown(form, tmp_path, capsys):
+    """As a tree, as a list, and as JSON."""
     foreign = {"exception_type": "KeyError", "message": f"foreign {KEY}"}
     record = event(
         "one", failure_reason=f"reason {KEY}", foreign_error=foreign, operation=f"op {KEY}"
@@ -180,14 +184,14 @@ def test_what_others_wrote_is_redacted_when_it_is_shown(form, tmp_path, capsys):
         assert shown.out.count("[redacted:api_key]") >= 4
 
 
-def test_off(said, setting):
-    """`FAILGRAPH_REDACT=false` passes everything."""
+def test_redaction_can_be_turned_off(written, setting):
+    """By `FAILGRAPH_REDACT=false`."""
     setting("REDACT", "false")
-    assert KEY in said(NgFailureEvent("judge_failed", KEY, boundary="model"))
+    assert KEY in written(NgFailureEvent("judge_failed", KEY, boundary="model"))
 
 
-def test_without_reasons(said, setting):
-    """`FAILGRAPH_REASON=off`: no reason, no foreign message, no provider's reason; everything else is there."""
+def test_reasons_can_be_left_out(written, setting):
+    """`FAILGRAPH_REASON=off`: no reason and no message of others; everything else stays."""
     setting("REASON", "off")
     failure = NgFailureEvent(
         "sandbox_failed",
@@ -196,7 +200,7 @@ def test_without_reasons(said, setting):
         details={"provider_status_reason": "private", "provider": "docker"},
     )
     failure.__cause__ = ValueError("private")
-    text = said(failure)
+    text = written(failure)
     assert "private" not in text
     assert "'nemo.gym.failure.foreign.type': 'ValueError'" in text
     assert "'nemo.gym.failure.sandbox.provider': 'docker'" in text
@@ -210,14 +214,14 @@ def test_without_reasons(said, setting):
     "patterns", [r"EMP-\d+", json.dumps([r"EMP-\d+", "nothing"])], ids=["one", "list"]
 )
 def test_own_patterns(setting, patterns):
-    """One regular expression, or a JSON list of them; after the rules."""
+    """One regular expression or a JSON list, applied after the rules."""
     setting("REDACT_PATTERNS", patterns)
     assert redact(f"EMP-123 has {KEY}") == "[redacted:pattern] has [redacted:api_key]"
 
 
 @pytest.mark.parametrize("patterns", ["(", '["fine", "("]', "[1]"])
 def test_a_pattern_that_does_not_compile_hides_every_text(setting, patterns, caplog):
-    """Rather nothing than what somebody wanted hidden; one line says so, and the command refuses to start."""
+    """One log line says so, and a command refuses to start."""
     setting("REDACT_PATTERNS", patterns)
     assert redact("a harmless text") == HIDDEN
     assert redact("another") == HIDDEN
@@ -236,7 +240,7 @@ def own_module(**functions):
 
 
 def test_an_own_function(setting):
-    """It gets the text after the rules and has the last word."""
+    """It gets the text after all rules, and its result is final."""
     seen = []
     own_module(hide=lambda text: seen.append(text) or text.replace("bob", "B"))
     setting("REDACT_WITH", "own_rules:hide")
@@ -254,7 +258,7 @@ def raising(text):
     ids=["raises", "None", "bytes"],
 )
 def test_an_own_function_that_fails_hides_the_text(setting, function, caplog):
-    """That text is hidden, not passed; the log line names no text."""
+    """The log line does not show it either."""
     own_module(hide=function)
     setting("REDACT_WITH", "own_rules:hide")
     assert redact("a text of bob's") == HIDDEN
@@ -265,8 +269,8 @@ def test_an_own_function_that_fails_hides_the_text(setting, function, caplog):
 @pytest.mark.parametrize(
     "reference", ["no_such_module:hide", "own_rules:missing", "json:decoder.missing"]
 )
-def test_an_own_function_that_is_not_there_hides_the_text(setting, reference):
-    """A wrong name must not let texts through."""
+def test_a_missing_own_function_hides_the_text(setting, reference):
+    """A wrong name must not let texts pass."""
     own_module()
     setting("REDACT_WITH", reference)
     assert redact("a text") == HIDDEN
@@ -276,23 +280,23 @@ def test_an_own_function_that_is_not_there_hides_the_text(setting, reference):
     "reference",
     ["own_rules", "own_rules.hide", ":hide", "own rules:hide", "own_rules:hide()", "../x:y"],
 )
-def test_a_reference_of_another_form_is_refused(setting, reference):
-    """Text from the environment is a name, never an expression or a path."""
+def test_a_reference_of_another_form_is_rejected(setting, reference):
+    """The text of a variable is a name, never an expression or a path."""
     setting("REDACT_WITH", reference)
     assert redact("a text") == HIDDEN
     with pytest.raises(ConfigError, match=r"package\.module:function"):
         checked({"FAILGRAPH_REDACT_WITH": reference})
 
 
-def test_the_command_refuses_a_function_that_is_not_there(monkeypatch, capsys):
-    """Rather than to hide every text: exit code 2, and the sentence names it."""
+def test_a_command_refuses_a_missing_own_function(monkeypatch, capsys):
+    """With exit code 2 and its name, instead of hiding every text."""
     monkeypatch.setenv("FAILGRAPH_REDACT_WITH", "no_such_module:hide")
     assert main(["list", "nothing.jsonl"]) == 2
     assert "FAILGRAPH_REDACT_WITH=no_such_module:hide cannot be loaded" in capsys.readouterr().err
 
 
 def test_settings_of_a_configuration_file(setting):
-    """As an OpenTelemetry file gives them; the environment wins."""
+    """As OpenTelemetry's file passes them on; the environment wins."""
     try:
         configure({"redact_patterns": [r"EMP-\d+"], "redact": True, "reason": "on"})
         assert redact("EMP-1") == "[redacted:pattern]"
@@ -303,7 +307,7 @@ def test_settings_of_a_configuration_file(setting):
 
 
 def test_redact_never_raises():
-    """Surrogates, controls, markers of our own, and texts that are half a rule."""
+    """On surrogates, controls, markers, and texts that only begin like a secret."""
     for text in (
         "\ud800 token=abc12345",
         "\x00password=\x00",

@@ -1,4 +1,4 @@
-"""The settings: what each takes, and what is said of one that cannot be used."""
+"""The settings: the values that each takes, and the message about one that it does not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from failgraph.settings import Settings, checked, from_env
 from failgraph.settings.values import one_of
 
 CHOICES = {
-    "FAILGRAPH_BOUNDARY": "agent, collection, environment, harness, model, resources_server or sandbox",
+    "FAILGRAPH_BOUNDARY": (
+        "agent, collection, environment, harness, model, resources_server or sandbox"
+    ),
     "FAILGRAPH_ENABLED": "true or false",
     "FAILGRAPH_AUTO_INSTRUMENT": "false or true",
     "FAILGRAPH_LOG_LEVEL": "warning, info or debug",
@@ -26,7 +28,7 @@ CHOICES = {
 
 
 def test_nothing_set_gives_the_documented_defaults():
-    """Without settings: enabled unset, no boundary, links into other traces, events on the span, texts redacted."""
+    """Enabled unset, no boundary, links into other traces, events on the span, texts redacted."""
     assert from_env({}) == (Settings(), ())
     made = Settings()
     assert (made.enabled, made.boundary, made.links, made.placement) == (
@@ -89,16 +91,16 @@ def test_nothing_set_gives_the_documented_defaults():
         ("LINKS", "  ", "links", "cross"),
     ],
 )
-def test_each_choice_is_taken(name, value, field, expected):
-    """A setting takes each of its choices in any case, and an empty value is as good as none."""
+def test_a_setting_takes_each_of_its_values(name, value, field, expected):
+    """Choices in any case; an empty value counts as unset."""
     made, problems = from_env({f"FAILGRAPH_{name}": value})
     assert problems == ()
     assert getattr(made, field) == expected
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_a_bad_value_is_told_with_name_value_and_choices(name):
-    """A problem names the variable, its value and what it may be; its default stands in, but where texts were to go."""
+def test_the_problem_of_a_choice_has_name_value_and_choices(name):
+    """The default applies, except that a bad `FAILGRAPH_REASON` leaves reasons out."""
     made = Settings(reason=False) if name == "FAILGRAPH_REASON" else Settings()
     assert from_env({name: "Sometimes"}) == (
         made,
@@ -111,16 +113,16 @@ def test_a_bad_value_is_told_with_name_value_and_choices(name):
     [("HEADER_BYTES", value) for value in ("255", "65537", "-1", "many", "3.5", "٣٠٠٠")]
     + [("PEERS", "10.0.0.0/33")],
 )
-def test_a_bad_number_or_network_is_told(name, value):
-    """It is named with its value, and the default stands in."""
+def test_the_problem_of_a_number_or_network_has_name_and_value(name, value):
+    """And the default applies."""
     made, (problem,) = from_env({f"FAILGRAPH_{name}": value})
     assert f"FAILGRAPH_{name}" in problem
     assert ascii(value) in problem
     assert made == Settings()
 
 
-def test_each_setting_that_exists_is_tested_here():
-    """No setting exists without its documented choices being held by these tests."""
+def test_every_choice_is_tested_here():
+    """A setting with new choices has to be added to these tests."""
     assert {name: one_of(values) for name, values in settings.CHOICES.items()} == CHOICES
 
 
@@ -134,30 +136,30 @@ def test_each_setting_that_exists_is_tested_here():
         ("FAILGRAPH_links", "FAILGRAPH_LINKS"),
     ],
 )
-def test_an_unknown_name_gets_did_you_mean(name, meant):
-    """An unknown name of our prefix is told, with the setting that was likely meant."""
+def test_an_unknown_name_gets_a_suggestion(name, meant):
+    """The setting that was probably meant."""
     problem = f"unknown setting {name} (did you mean {meant}?)"
     assert from_env({name: "all"}) == (Settings(), (problem,))
 
 
-def test_a_name_near_nothing_gets_where_to_find_the_settings():
-    """An unknown name that resembles no setting gets the command that lists all; its value is not shown."""
+def test_a_name_like_no_setting_gets_the_command_that_lists_them():
+    """Its value is not shown: it may be a secret."""
     (problem,) = from_env({"FAILGRAPH_QQQQQQ": "s3cret"}).problems
     assert problem == (
         'unknown setting FAILGRAPH_QQQQQQ (run "failgraph doctor" to list all settings)'
     )
 
 
-def test_names_of_others_are_none_of_ours():
-    """Variables without our prefix are not looked at."""
+def test_variables_without_the_prefix_are_ignored():
+    """Even if the prefix is a part of their name."""
     assert from_env({"OTEL_FAILGRAPH_LINKS": "x", "FAILGRAPHLINKS": "x", "PATH": "x"}) == (
         Settings(),
         (),
     )
 
 
-def test_all_problems_are_told_at_once_and_what_is_good_is_kept():
-    """Every problem is told, in the order of the names; good settings hold, bad ones have their default."""
+def test_all_problems_are_reported_at_once_and_good_settings_apply():
+    """In the order of the names, also by the `ConfigError` of a command."""
     environ = {
         "FAILGRAPH_PLACEMENT": "failure_span",
         "FAILGRAPH_LINKS": "never",
@@ -178,8 +180,8 @@ def test_all_problems_are_told_at_once_and_what_is_good_is_kept():
     assert str(caught.value) == "; ".join(expected)
 
 
-def test_checked_gives_what_is_good():
-    """Settings without a problem are returned."""
+def test_checked_returns_settings_without_a_problem():
+    """As `from_env` does."""
     assert checked({"FAILGRAPH_ENABLED": "false", "FAILGRAPH_LINKS": "off"}) == Settings(
         enabled=False, links="off"
     )
@@ -187,7 +189,7 @@ def test_checked_gives_what_is_good():
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e", "\udc80", "x" * 10_000])
 def test_a_problem_is_one_short_plain_line(text):
-    """Neither a name nor a value brings a control character, a line break or any length into a message."""
+    """No name and no value brings a control character, a line break or great length into it."""
     _, problems = from_env({"FAILGRAPH_LINKS": text, f"FAILGRAPH_{text}": "x"})
     assert len(problems) == 2
     for problem in problems:
@@ -197,13 +199,13 @@ def test_a_problem_is_one_short_plain_line(text):
 
 
 def test_a_backslash_in_a_value_is_shown_once():
-    """A value is shown as Python would write it: an escaped character is escaped once."""
+    """A value is shown as Python would write it: escaped once."""
     (problem,) = from_env({"FAILGRAPH_LINKS": "\x1b"}).problems
     assert problem.endswith(", not '\\x1b'")
 
 
 def test_settings_are_read_once(setting, monkeypatch):
-    """The settings of a process are read at the first call; a later change of the environment is not seen."""
+    """At the first call: a later change of the environment has no effect."""
     setting("LINKS", "off")
     first = settings.current()
     monkeypatch.setenv("FAILGRAPH_LINKS", "all")
@@ -212,7 +214,7 @@ def test_settings_are_read_once(setting, monkeypatch):
 
 
 def test_bad_settings_never_stop_a_program(setting, caplog):
-    """In a user's program problems are logged in one line, once, and the defaults stand in."""
+    """Problems are logged once, in one line, and the defaults apply."""
     setting("LINKS", "never")
     setting("BOUNDRY", "agent")
     with caplog.at_level(logging.WARNING, logger="failgraph"):
@@ -237,8 +239,8 @@ def test_bad_settings_never_stop_a_program(setting, caplog):
         "http://jaeger?token=sesame",
     ],
 )
-def test_an_address_that_cannot_be_used_is_said_and_never_shown(value):
-    """What is no address, or holds a password or a query, is named by its setting; the default stands in."""
+def test_the_problem_of_a_url_never_shows_it(value):
+    """It may hold a password or a token in its query. The default applies."""
     settings, (problem,) = from_env({"FAILGRAPH_JAEGER_URL": value})
     assert settings == Settings()
     assert problem.startswith("FAILGRAPH_JAEGER_URL ")
@@ -249,8 +251,8 @@ def test_an_address_that_cannot_be_used_is_said_and_never_shown(value):
     "value",
     ["sesame", "=sesame", "a b=sesame", "a=sesame%0d%0aHost: x", "a=sesame\x7f", "a=s\u00e9same"],
 )
-def test_headers_that_cannot_be_sent_are_said_and_never_shown(value):
-    """A header without a name, with a line break or beyond ASCII is left out; the problem holds nothing of its text."""
+def test_the_problem_of_a_header_never_shows_it(value):
+    """Without a name, with a line break or beyond ASCII; the other headers apply."""
     settings, (problem,) = from_env({"FAILGRAPH_TEMPO_HEADERS": f"x=1,{value}"})
     assert settings.tempo_headers == (("x", "1"),)
     assert (
@@ -260,17 +262,21 @@ def test_headers_that_cannot_be_sent_are_said_and_never_shown(value):
     assert "sesame" not in problem + repr(settings)
 
 
-def test_the_headers_are_in_no_text_of_the_settings():
-    """What is given as a header is a secret: `repr` of the settings does not hold it."""
+def test_the_repr_of_the_settings_shows_no_secret():
+    """Neither a header nor the peer token."""
     settings, _ = from_env(
-        {"FAILGRAPH_TEMPO_HEADERS": "x=sesame", "FAILGRAPH_JAEGER_HEADERS": "x=sesame"}
+        {
+            "FAILGRAPH_TEMPO_HEADERS": "x=sesame",
+            "FAILGRAPH_JAEGER_HEADERS": "x=sesame",
+            "FAILGRAPH_PEER_TOKEN": "sesame",
+        }
     )
     assert "sesame" not in repr(settings)
 
 
 @pytest.mark.parametrize("value", ["sk1a2b3c4d5e6f7g8h9i0j", "Tr0ub4dor3"])
 def test_a_bad_value_that_may_be_a_key_is_not_shown(value):
-    """Letters and digits of more than 8 characters may be a key that was set under the wrong name."""
+    """More than 8 letters and digits may be a key that was set under the wrong name."""
     _, problems = from_env({"FAILGRAPH_LINKS": value})
     (problem,) = problems
     assert value not in problem

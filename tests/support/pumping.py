@@ -1,6 +1,6 @@
-"""Texts on which a regular expression backtracks, if it can: one of its own matches with a part repeated.
+"""Texts on which a regular expression backtracks if it can: its own matches with a part repeated.
 
-`python tests/support/pumping.py SECONDS` looks for them in every pattern of the redaction, for as long as somebody has.
+`python tests/support/pumping.py SECONDS` looks for them in every pattern of redaction.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ with warnings.catch_warnings():
     import sre_parse as parser  # `re._parser` from Python 3.11 on
 
 SIZE = 2_000
+"""Characters of the shorter text of a pair."""
 GROWTH = 4
-"""How much longer the second text of a pair is."""
+"""How many times longer the longer text is."""
 LINEAR = 9
-"""Twice what a linear pattern takes for the longer text; a quadratic one takes sixteen times as long."""
+"""The ratio of times that is too much: twice that of a linear pattern; a quadratic one has 16."""
 _MODULES: tuple[ModuleType, ...] = (
     commands,
     cookies,
@@ -54,43 +55,39 @@ _MODULES: tuple[ModuleType, ...] = (
     values,
 )
 _CHARS = "aZ9_-.=: \n\"'\\/{}[]<>@,;%&\u00e9"
-_ODD = ["", "\n", '"', "'", "\\", "x", " ", "=", "\x00", "@"]
+_ENDS = ["", "\n", '"', "'", "\\", "x", " ", "=", "\x00", "@"]
 
 
 def patterns() -> dict[str, tuple[re.Pattern[str], list[Callable[[str], object]]]]:
-    """Every pattern that a text passes, by what the source calls it, and each way in which the source applies it."""
-    found = {
-        f"rule {number} ({min(rule.needles)})": (compiled, [_scan(compiled)])
-        for number, rule in enumerate(RULES)
-        for compiled in [rule.pattern.compiled]
-    }
+    """Return each pattern by its name in the source, with the methods that are called on it."""
+    named = {}
+    for number, rule in enumerate(RULES):
+        compiled = rule.pattern.compiled
+        named[f"rule {number} ({min(rule.needles)})"] = (compiled, [_scan(compiled)])
     for module in _MODULES:
         source = inspect.getsource(module)
         for name, pattern in vars(module).items():
             if isinstance(pattern, Pattern):
+                call = rf"(?<!\w){name}\.(fullmatch|match|search|findall|split|sub)\b"
+                methods = sorted(set(re.findall(call, source))) or ["sub"]
                 compiled = pattern.compiled
-                uses = sorted(
-                    set(
-                        re.findall(
-                            rf"(?<!\w){name}\.(fullmatch|match|search|findall|split|sub)\b", source
-                        )
-                    )
+                named[f"{module.__name__.rpartition('.')[2]}.{name}"] = (
+                    compiled,
+                    [
+                        _scan(compiled) if each == "sub" else getattr(compiled, each)
+                        for each in methods
+                    ],
                 )
-                ways = [
-                    _scan(compiled) if use == "sub" else getattr(compiled, use)
-                    for use in uses or ["sub"]
-                ]
-                found[f"{module.__name__.rpartition('.')[2]}.{name}"] = (compiled, ways)
-    return found
+    return named
 
 
 def _scan(pattern: re.Pattern[str]) -> Callable[[str], object]:
-    """Look for every match, as a rule does."""
+    """Return a function that looks for every match, as a rule does."""
     return lambda text: pattern.sub(lambda match: match[0], text)
 
 
 class Sampler:
-    """Draws texts that a pattern matches, more or less: assertions are not kept."""
+    """Draws texts that a pattern probably matches; it ignores most assertions."""
 
     def __init__(self, pattern: re.Pattern[str], rng: random.Random) -> None:
         self._tree = parser.parse(pattern.pattern, pattern.flags)
@@ -98,7 +95,7 @@ class Sampler:
         self._groups: dict[int, str] = {}
 
     def draw(self) -> str:
-        """One text."""
+        """Return a random text."""
         self._groups = {}
         return self._of(self._tree)
 
@@ -164,30 +161,34 @@ def _as_class(item: tuple[object, object]) -> str:
 
 
 def pumped(pattern: re.Pattern[str], rng: random.Random) -> Iterator[Callable[[int], str]]:
-    """Without end, ways to make a text of about any length: a match with a part of it repeated, and another end."""
+    """Yield functions that make a text of about a given length, without end.
+
+    The text is a match with a part of it repeated and perhaps another end.
+    """
     sampler = Sampler(pattern, rng)
     while True:
         text = sampler.draw()
         begin, end = sorted((rng.randint(0, len(text)), rng.randint(0, len(text))))
         part = text[begin:end] or text or rng.choice(_CHARS)
-        before, after = rng.choice([text[:begin], ""]), rng.choice([text[end:], *_ODD])
+        before, after = rng.choice([text[:begin], ""]), rng.choice([text[end:], *_ENDS])
         yield lambda size, b=before, p=part, a=after: b + p * (size // len(p)) + a
 
 
 def grows(run: Callable[[str], object], make: Callable[[int], str]) -> float:
-    """By how much longer a text of `GROWTH` times the size takes, at best, the two measured in turns.
+    """Return the least ratio of the times for a text of `GROWTH` times the size and a short one.
 
-    One that grows too fast is measured again at that size: there may just have been a step between the two.
+    If it is too high, the same is measured again from the larger size: there may just be a step
+    between the two.
     """
-    found = float("inf")
+    ratio = float("inf")
     for size in (SIZE, SIZE * GROWTH):
         short, long = make(size), make(size * GROWTH)
         for _ in range(6):
             one, other = _timed(run, short), _timed(run, long)
-            found = min(found, other / max(one, 2e-5))
-            if found < LINEAR:
-                return found
-    return found
+            ratio = min(ratio, other / max(one, 2e-5))
+            if ratio < LINEAR:
+                return ratio
+    return ratio
 
 
 def _timed(run: Callable[[str], object], text: str) -> float:
@@ -197,26 +198,29 @@ def _timed(run: Callable[[str], object], text: str) -> float:
 
 
 def main(seconds: float) -> None:
-    """Print each text that is not linear, the one that takes longest for its length, and how many were tried."""
+    """Print each text that takes too long, each new slowest one, and the number of texts."""
     seed = int(time.time())
     print("seed", seed)
     tried, slowest = 0, 0.0
     until = time.monotonic() + seconds
     rng = random.Random(seed)
-    each = [(name, ways, pumped(pattern, rng)) for name, (pattern, ways) in patterns().items()]
+    searches = [
+        (name, methods, pumped(pattern, rng)) for name, (pattern, methods) in patterns().items()
+    ]
     while time.monotonic() < until:
-        for name, ways, texts in each:
+        for name, methods, texts in searches:
             make = next(texts)
-            for which, look in [*((name, way) for way in ways), (f"redact on {name}", redact)]:
+            runs = [*((name, method) for method in methods), (f"redact on {name}", redact)]
+            for label, run in runs:
                 tried += 1
-                found = grows(look, make)
+                ratio = grows(run, make)
                 sample = make(SIZE * GROWTH)
-                spent = _timed(look, sample) / len(sample) if sample else 0
-                if found >= LINEAR or spent > slowest:
+                spent = _timed(run, sample) / len(sample) if sample else 0
+                if ratio >= LINEAR or spent > slowest:
                     slowest = max(slowest, spent)
                     print(
-                        which,
-                        round(found, 1),
+                        label,
+                        round(ratio, 1),
                         f"{spent * 1e6:.1f} us a character",
                         ascii(make(60)),
                         flush=True,

@@ -1,15 +1,18 @@
-"""Corpus for `redact(text) -> str`: texts that hold secrets, and texts that must come back unchanged.
+"""Corpus for `redact(text) -> str`: texts with secrets, and texts that must come back unchanged.
 
-`SECRETS` states for each text which substrings must not survive (`secrets`) and which must (`keeps`).
-`INNOCENT` holds what people read while they debug rollouts, and what a careless pattern would damage.
+`SECRETS` says for each text which substrings must not survive (`secrets`) and which must (`keeps`).
+`INNOCENT` holds what people read while they debug rollouts and a careless pattern would damage. A
+new rule gets texts in both, by `_secret` and `_innocent`.
 
-No key stands in this file. A text is a template: `<<1>>` stands for its first draw, `<<2>>` for its second, and so on.
-A draw makes random key material from a generator seeded with the label of the entry, so that every run sees the same
-texts and an entry added later changes no other. Prefixes that a secret scanner knows are put together by `_p`.
+This file holds no key. A text is a template: `<<1>>` stands for its first draw, `<<2>>` for its
+second, and so on. A draw makes random key material from a generator that is seeded with the label of
+the entry: every run has the same texts, and a new entry changes no other. `_p` joins prefixes that a
+secret scanner knows.
 
-The secrets of an entry are, for each draw, the whole value and, where it is long, its consecutive pieces of at least
-12 characters: a redaction may show a few characters at either end of a key, yet it may not cut one off at the first
-`/`, `+` or `-` and leave the rest. A password with an awkward character is two draws with that character between them.
+The secrets of an entry are, for each draw, the whole value and, if it is long, its consecutive
+pieces of 12 characters or more: a redaction may show a few characters at either end of a key, but
+may not split it at the first `/`, `+` or `-` and leave the rest. A password with an awkward
+character is two draws with that character between them.
 """
 
 import base64
@@ -24,25 +27,31 @@ from typing import NamedTuple
 
 
 class Secret(NamedTuple):
-    """A text with secrets in it."""
+    """A text with secrets.
+
+    Attributes:
+        label: Unique, in snake case.
+        text: The whole text.
+        secrets: Substrings of which none may survive: the secrets themselves without their names.
+        keeps: Substrings that must survive, since people need them: host, message, status code.
+    """
 
     label: str
-    """Unique, snake_case."""
     text: str
-    """The whole text."""
     secrets: tuple[str, ...]
-    """Substrings none of which may survive: the secret part itself, not its name."""
     keeps: tuple[str, ...] = ()
-    """Substrings that must survive, since people need them: host, message, status code, field name."""
 
 
 class Innocent(NamedTuple):
-    """A text without a secret."""
+    """A text without a secret, which must come back unchanged.
+
+    Attributes:
+        label: Unique, in snake case.
+        text: The whole text.
+    """
 
     label: str
-    """Unique, snake_case."""
     text: str
-    """Must come back unchanged."""
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -50,7 +59,7 @@ class Innocent(NamedTuple):
 # --------------------------------------------------------------------------------------------------------------------
 
 _Draw = Callable[[random.Random], tuple[str, tuple[str, ...]]]
-"""Makes a value and the substrings of it that must not survive."""
+"""Makes a value and those of its substrings that must not survive."""
 
 _LOWER, _UPPER, _DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
 _ALNUM = _LOWER + _UPPER + _DIGITS
@@ -60,12 +69,12 @@ _PIECE = 12
 
 
 def _p(*parts: str) -> str:
-    """Join the parts of a well-known prefix, which then stands nowhere in the file as a whole."""
+    """Join the parts of a known prefix, so that the whole is nowhere in this file."""
     return "".join(parts)
 
 
 def _chars(rng: random.Random, alphabet: str, length: int) -> str:
-    """Draw text that begins and ends alphanumeric and, where it is long enough, shows every class of its alphabet."""
+    """Draw text with an alphanumeric at both ends and, if it is long, every class of the alphabet."""
     edge = [c for c in alphabet if c.isalnum()]
     special = "".join(c for c in alphabet if not c.isalnum())
     classes = [c for c in (_LOWER, _UPPER, _DIGITS, special) if set(c) & set(alphabet)]
@@ -77,7 +86,7 @@ def _chars(rng: random.Random, alphabet: str, length: int) -> str:
 
 
 def _pieces(value: str) -> tuple[str, ...]:
-    """Return the value and, if it is long, its consecutive pieces of at least `_PIECE` characters."""
+    """Return the value and, if it is long, its pieces of at least `_PIECE` characters."""
     count = len(value) // _PIECE
     if count < 2:
         return (value,)
@@ -127,12 +136,12 @@ def _digits(length: int) -> _Draw:
 
 
 def _pw(length: int = 11) -> _Draw:
-    """Draw a password of letters and digits, too short to be found by its entropy."""
+    """Draw a password of letters and digits that is too short to look random."""
     return _of(_ALNUM, length)
 
 
 def _word(length: int = 10) -> _Draw:
-    """Draw a password of small letters only, which nothing but its name gives away."""
+    """Draw a password of lower-case letters, which only its name reveals."""
     return _of(_LOWER, length)
 
 
@@ -149,7 +158,7 @@ def _joined(*draws: _Draw, sep: str = "") -> _Draw:
 
 
 def _plain(draw_secret: _Draw) -> _Draw:
-    """Draw a value that is no secret."""
+    """Draw a value that is not secret."""
 
     def draw(rng: random.Random) -> tuple[str, tuple[str, ...]]:
         return draw_secret(rng)[0], ()
@@ -183,7 +192,7 @@ def _b64url_json(value: object) -> str:
 
 
 def _jwt(rng: random.Random) -> tuple[str, tuple[str, ...]]:
-    """Draw a signed JWT. Its first part is the same for everyone and no secret."""
+    """Draw a signed JWT. Its first part is the same for everyone and not secret."""
     header = _b64url_json({"alg": "HS256", "typ": "JWT"})
     payload = _b64url_json(
         {"sub": f"user-{rng.randrange(10**9)}", "iss": "https://idp.example.com", "exp": 1767225600}
@@ -261,14 +270,14 @@ def _filled(label: str, template: str, draws: tuple[_Draw, ...], keeps: tuple[st
     secrets: list[str] = []
     for number, draw in enumerate(draws, start=1):
         value, fragments = draw(rng)
-        mark = f"<<{number}>>"
-        if mark not in template:
-            raise ValueError(f"{label}: {mark} stands nowhere in the template")
-        template = template.replace(mark, value)
-        keeps = tuple(keep.replace(mark, value) for keep in keeps)
+        placeholder = f"<<{number}>>"
+        if placeholder not in template:
+            raise ValueError(f"{label}: the template has no {placeholder}")
+        template = template.replace(placeholder, value)
+        keeps = tuple(keep.replace(placeholder, value) for keep in keeps)
         secrets.extend(fragments)
     if "<<" in template and ">>" in template.split("<<", 1)[1][:4]:
-        raise ValueError(f"{label}: a mark has no draw")
+        raise ValueError(f"{label}: a placeholder has no draw")
     return Secret(label, template, tuple(dict.fromkeys(secrets)), keeps)
 
 
@@ -281,7 +290,7 @@ def _innocent(label: str, template: str, *draws: _Draw) -> Innocent:
 
 
 def _nested(value: object, levels: int) -> str:
-    """Dump the value as JSON that stands as a string in JSON, so many levels deep."""
+    """Dump the value as JSON inside a string of JSON, `levels` deep."""
     for level in range(levels):
         value = {"error": {"message": json.dumps(value), "code": 400 + level}}
     return json.dumps(value)
@@ -676,7 +685,7 @@ _COOKIES: tuple[Secret, ...] = (
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Secrets: keys of a known shape, with no name beside them that tells
+# Secrets: keys of a known shape without a name
 # --------------------------------------------------------------------------------------------------------------------
 
 _PLACES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -772,7 +781,7 @@ _SHAPES: tuple[tuple[str, _Draw], ...] = (
 
 
 def _shapes() -> tuple[Secret, ...]:
-    """Put every key in one of the places, turn by turn."""
+    """Put each key in the next of the places."""
     made = []
     for number, (name, draw) in enumerate(_SHAPES):
         template, keeps = _PLACES[number % len(_PLACES)]
@@ -2264,7 +2273,7 @@ _PAIRS: tuple[Secret, ...] = (
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Secrets: errors as libraries word them
+# Secrets: messages of libraries
 # --------------------------------------------------------------------------------------------------------------------
 
 _ERRORS: tuple[Secret, ...] = (
@@ -2887,7 +2896,7 @@ _CONTAINED: tuple[Secret, ...] = (
 )
 
 # --------------------------------------------------------------------------------------------------------------------
-# Secrets: names that other things have too
+# Secrets: names that also mean other things
 # --------------------------------------------------------------------------------------------------------------------
 
 _NAMES: tuple[Secret, ...] = (
@@ -3221,7 +3230,7 @@ _URL_FORMS: tuple[Secret, ...] = (
 )
 
 # --------------------------------------------------------------------------------------------------------------------
-# Secrets: in sentences, in tables, in the quoting of other formats
+# Secrets: in sentences, in tables, quoted by other formats
 # --------------------------------------------------------------------------------------------------------------------
 
 _FORMS: tuple[Secret, ...] = (
