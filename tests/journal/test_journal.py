@@ -1,4 +1,4 @@
-"""The journal: written when a failure is recorded, whatever becomes of the trace, and never at the user's cost."""
+"""The journal: written when a failure is recorded, whatever happens to the trace; never raises."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ KEYS = [
 
 @pytest.fixture
 def directory(setting, tmp_path) -> Path:
-    """A journal that is on."""
+    """Return the directory of a journal that is on."""
     setting("JOURNAL", str(tmp_path / "journal"))
     return tmp_path / "journal"
 
 
-# --- what is written, and when
+# --- lines
 
 
-def test_a_line_says_what_happened_where_and_where_it_went(directory, make_provider):
-    """Place, span, service, process and the record as on the wire, with its id."""
+def test_the_fields_of_a_line(directory, make_provider):
+    """Ids, span, service, process, placement, and the record as on the wire, with its id."""
     tracer = make_provider(resource=Resource({"service.name": "sol/ver"})).get_tracer("test")
     with tracer.start_as_current_span("outer") as outer:
         with tracer.start_as_current_span("call", kind=SpanKind.CLIENT) as span:
@@ -79,16 +79,16 @@ def test_a_line_says_what_happened_where_and_where_it_went(directory, make_provi
     assert re.fullmatch(rf"sol_ver-{os.getpid()}-\d+\.jsonl", file.name)
 
 
-def test_it_is_there_when_record_returns(directory, tracer):
-    """Not when the span ends, and not when the process does."""
+def test_a_line_is_written_before_record_returns(directory, tracer):
+    """It does not wait for the end of the span or the process."""
     with tracer.start_as_current_span("open"):
         for number in range(3):
             failgraph.record(event(str(number)))
             assert ids(directory)[-1] == str(number)
 
 
-def test_a_failure_span_stands_for_the_span_that_the_line_names(directory, setting, tracer):
-    """The line names what was running; the placement says that a failure span holds it."""
+def test_a_failure_on_a_failure_span(directory, setting, tracer):
+    """The line names the span that was running, and its placement says that a failure span has it."""
     setting("PLACEMENT", "failure_span")
     with tracer.start_as_current_span("work") as span:
         assert failgraph.record(event("a")).placement == "failure_span"
@@ -97,10 +97,8 @@ def test_a_failure_span_stands_for_the_span_that_the_line_names(directory, setti
     assert line["span_id"] == f"{span.get_span_context().span_id:016x}"
 
 
-def test_what_has_no_place_in_a_trace_is_in_the_journal_and_record_says_so(
-    directory, make_provider
-):
-    """Outside any trace with null ids; in a trace that is not sampled with its ids."""
+def test_a_failure_without_a_place_in_a_trace(directory, make_provider):
+    """Outside any trace the ids are null; in an unsampled trace they are its ids."""
     assert failgraph.record(event("outside")) == ("outside", "journal", None)
     with make_provider(sampler=ALWAYS_OFF).get_tracer("t").start_as_current_span("s") as span:
         assert failgraph.record(event("unsampled")) == ("unsampled", "journal", None)
@@ -110,8 +108,8 @@ def test_what_has_no_place_in_a_trace_is_in_the_journal_and_record_says_so(
     assert failgraph.stats() == {"recorded_journal": 2}
 
 
-def test_each_failure_is_written_once_a_trace(directory, tracer):
-    """However often it is recorded, with a place in a trace or without one."""
+def test_each_failure_is_written_once_per_trace(directory, tracer):
+    """However often it is recorded, with a place in a trace or without."""
     error = NgFailureEvent("a", boundary="model")
     assert failgraph.record(error).placement == "journal"
     assert failgraph.record(error).placement == "duplicate"
@@ -121,8 +119,8 @@ def test_each_failure_is_written_once_a_trace(directory, tracer):
     assert [line["placement"] for line in lines(directory)] == ["journal", "span"]
 
 
-def test_what_the_journal_alone_has_may_still_get_a_place(directory, make_provider):
-    """In the journal is no claim on the trace: where the failure passes a live span, it goes there."""
+def test_a_failure_in_the_journal_may_get_a_place_later(directory, make_provider):
+    """If it passes a live span, it is recorded there as well."""
     error = NgFailureEvent("a", boundary="model")
     tracer = make_provider().get_tracer("t")
     span = tracer.start_span("given")
@@ -136,7 +134,7 @@ def test_what_the_journal_alone_has_may_still_get_a_place(directory, make_provid
 
 
 def test_causes_come_before_their_effects(directory):
-    """So that whoever reads a line knows its causes."""
+    """A reader of a line then knows its causes."""
     cause = NgFailureEvent("a", boundary="model")
     effect = NgFailureEvent("b", boundary="agent")
     effect.__cause__ = cause
@@ -144,8 +142,8 @@ def test_causes_come_before_their_effects(directory):
     assert ids(directory) == [cause.event_id, effect.event_id]
 
 
-def test_secrets_are_not_in_it(directory, make_provider):
-    """Not from the record, the name of the span or of the service."""
+def test_secrets_are_redacted(directory, make_provider):
+    """In the record, and in the names of span and service."""
     tracer = make_provider(resource=Resource({"service.name": f"s {SECRET}"})).get_tracer("test")
     with tracer.start_as_current_span(f"call {SECRET}"):
         failgraph.record(event("a", failure_reason=f"key {SECRET}"))
@@ -156,15 +154,15 @@ def test_secrets_are_not_in_it(directory, make_provider):
         assert SECRET[4:20] not in file.name
 
 
-def test_without_reasons_it_has_none(directory, setting):
-    """`FAILGRAPH_REASON=off` holds here too."""
+def test_reasons_can_be_off(directory, setting):
+    """`FAILGRAPH_REASON=off` applies to the journal too."""
     setting("REASON", "off")
     failgraph.record(event("a", failure_reason="something private"))
     assert "private" not in files(directory)[0].read_text()
 
 
-def test_off_nothing_of_it_runs(tmp_path, tracer, monkeypatch):
-    """Without the setting no line is made."""
+def test_without_the_setting_no_line_is_made(tmp_path, tracer, monkeypatch):
+    """Its code does not run."""
     monkeypatch.setattr(writer, "journal_line", None)
     with tracer.start_as_current_span("s"):
         assert failgraph.record(event("a")).placement == "span"
@@ -174,8 +172,8 @@ def test_off_nothing_of_it_runs(tmp_path, tracer, monkeypatch):
 @pytest.mark.parametrize(
     "fields", [{}, {"exit_code": 10**5000}, {"exit_code": -(2**63)}], ids=["plain", "huge", "edge"]
 )
-def test_what_is_read_is_what_was_written(directory, fields):
-    """Any record comes back whole, one with an exit code of 5,000 digits too."""
+def test_the_round_trip_of_a_line(directory, fields):
+    """Every record comes back whole, even with an exit code of 5,000 digits."""
     details = failgraph.SandboxFailureDetails(sandbox_id="s\ud7ff\U0001f600\u2028\n", **fields)
     written = event("a", boundary="sandbox", details=details, failure_reason="é\u202e\x1b[0m")
     failgraph.record(written)
@@ -189,7 +187,7 @@ def test_what_is_read_is_what_was_written(directory, fields):
 
 
 def test_files_are_private_whatever_the_umask(directory):
-    """0600, and a directory that is made for them 0700."""
+    """Mode 0600, and 0700 for a directory that is made for them."""
     before = os.umask(0)
     try:
         failgraph.record(event("a"))
@@ -200,7 +198,7 @@ def test_files_are_private_whatever_the_umask(directory):
 
 
 def test_no_link_is_followed(directory, tmp_path, monkeypatch, caplog):
-    """One that waits where the file would be leaves what it points to as it is; no file that is there is added to."""
+    """A link with the name of the file is not followed, and an existing file gets no lines."""
     directory.mkdir()
     monkeypatch.setattr(journal_files.time, "time_ns", lambda: 1)
     victim = tmp_path / "victim"
@@ -220,7 +218,7 @@ def test_no_link_is_followed(directory, tmp_path, monkeypatch, caplog):
 
 
 def test_a_forked_child_has_a_file_of_its_own(directory):
-    """Its descriptor of its parent's file is closed, and what both write is each in the right one."""
+    """It closes the descriptor of its parent's file, and each process writes to its own file."""
     failgraph.record(event("parent"))
     pid = os.fork()
     if pid == 0:
@@ -237,8 +235,8 @@ def test_a_forked_child_has_a_file_of_its_own(directory):
     assert [json.loads(line)["pid"] for line in by_pid[pid].splitlines()] == [pid]
 
 
-def test_a_process_never_leaves_more_than_its_limit(directory, setting):
-    """Two files of which the older goes first; how many failures went is counted, and stands in the journal."""
+def test_the_size_of_the_files_is_limited(directory, setting):
+    """The older of two files is removed; the removed failures are counted, also in the journal."""
     setting("JOURNAL_MAX_BYTES", "65536")
     for number in range(600):
         failgraph.record(event(str(number)))
@@ -251,8 +249,8 @@ def test_a_process_never_leaves_more_than_its_limit(directory, setting):
     assert max(line["removed"] for line in lines(directory) if "removed" in line) == removed
 
 
-def test_a_line_that_is_longer_than_there_is_room_for_is_counted(directory, setting):
-    """And the next one is written."""
+def test_a_line_that_is_too_long_is_counted(directory, setting):
+    """The next one is written."""
     setting("JOURNAL_MAX_BYTES", "65536")
     long = event(
         "long", boundary="sandbox", details=failgraph.SandboxFailureDetails(exit_code=10**40_000)
@@ -262,7 +260,7 @@ def test_a_line_that_is_longer_than_there_is_room_for_is_counted(directory, sett
     assert (ids(directory), failgraph.stats()["journal_lost"]) == (["a"], 1)
 
 
-# --- what goes wrong
+# --- errors
 
 FULL = """
 import os, resource, sys, logging
@@ -277,8 +275,8 @@ print(full.count("journal"), full.count("nowhere"), after, dict(failgraph.stats(
 """
 
 
-def test_a_full_disk_costs_a_line_of_log_and_a_count(tmp_path):
-    """No call fails; what could be written in part is a broken line, and once there is room it goes on."""
+def test_a_full_disk_is_logged_once_and_counted(tmp_path):
+    """No call fails. A line written in part is a bad line; once there is room, lines are written."""
     environ = {
         **os.environ,
         "FAILGRAPH_JOURNAL": str(tmp_path),
@@ -292,9 +290,9 @@ def test_a_full_disk_costs_a_line_of_log_and_a_count(tmp_path):
     assert lost > 10
     assert done.stdout.split(" ", 3)[:3] == [str(kept - 1), str(lost), "journal"]
     assert f"'journal_lost': {lost}" in done.stdout
-    assert [line.split(" cannot")[0] for line in done.stderr.splitlines()] == [
-        f"failgraph: the journal in {tmp_path}"
-    ], done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"failgraph: cannot write to the journal in {tmp_path}: ")
+    assert line.endswith("; lost failures count as journal_lost")
     reading = failgraph_readers().read(tmp_path)
     assert [loss.kind for loss in reading.losses] == ["bad_line"]
     assert sum(len(each.failures) for each in reading.traces) == kept
@@ -309,10 +307,10 @@ def failgraph_readers():
 @pytest.mark.parametrize(
     "folder", ["/proc", "/dev/null/journal", "{tmp}/not/there", "{tmp}/" + "x" * 300], ids=str
 )
-def test_a_directory_that_cannot_be_written_costs_a_line_of_log_and_a_count(
+def test_a_directory_that_cannot_be_written_is_logged_once(
     setting, tmp_path, tracer, caplog, folder
 ):
-    """Read-only, no directory, without a parent, a name that is too long: the trace has it, nothing is raised."""
+    """Read-only, not a directory, without a parent, too long a name: only the journal lacks it."""
     setting("JOURNAL", folder.format(tmp=tmp_path))
     with tracer.start_as_current_span("s"):
         assert [failgraph.record(event(str(number))).placement for number in range(3)] == [
@@ -320,11 +318,11 @@ def test_a_directory_that_cannot_be_written_costs_a_line_of_log_and_a_count(
         ] * 3
     assert failgraph.record(event("outside")).placement == "nowhere"
     assert failgraph.stats()["journal_lost"] == 4
-    assert len([line for line in caplog.messages if "cannot be written" in line]) == 1
+    assert len([line for line in caplog.messages if "cannot write to the journal in " in line]) == 1
 
 
-def test_a_directory_that_vanishes_is_made_again_or_counted(directory, tmp_path, caplog):
-    """A removed file is noticed at the next failure, so none is written where nobody can read it."""
+def test_a_removed_directory_is_made_again(directory, tmp_path, caplog):
+    """A removed file is noticed at the next failure, so that no line goes into it."""
     failgraph.record(event("a"))
     shutil.rmtree(directory)
     assert failgraph.record(event("b")).placement == "journal"
@@ -340,17 +338,17 @@ def test_a_directory_that_vanishes_is_made_again_or_counted(directory, tmp_path,
 
 
 def test_two_processes_that_make_the_directory_at_once(directory, monkeypatch):
-    """The one that is slower finds it made, and goes on."""
+    """The slower one finds the directory and uses it."""
     directory.mkdir()
     assert current().journal == str(directory)
     monkeypatch.setattr(journal_files.os.path, "isdir", lambda _: False)
     assert failgraph.record(event("a")).placement == "journal"
 
 
-def test_a_descriptor_that_somebody_closed_is_not_written_to(directory, tmp_path):
-    """A daemon closes all it has: its number may be another file's by then."""
+def test_a_descriptor_that_the_program_closed_is_not_written_to(directory, tmp_path):
+    """A daemon closes all of them, and the number may be another file's by then."""
     failgraph.record(event("a"))
-    file = recorder().writer.journal._file
+    file = recorder().writer.journal._current
     os.close(file._descriptor)
     other = os.open(tmp_path / "other", os.O_WRONLY | os.O_CREAT)
     assert other == file._descriptor
@@ -362,7 +360,7 @@ def test_a_descriptor_that_somebody_closed_is_not_written_to(directory, tmp_path
 
 
 def test_threads_that_record_at_once_lose_nothing(directory, setting, tracer, exporter):
-    """8 threads, 100 failures each, on one span, each recorded by two threads: all there, each once, on whole lines."""
+    """8 threads record 100 failures each, and each failure twice: all are there once, in whole lines."""
     with tracer.start_as_current_span("one") as span:
 
         def work(number: int) -> None:
@@ -382,7 +380,7 @@ def test_threads_that_record_at_once_lose_nothing(directory, setting, tracer, ex
 
 @pytest.mark.parametrize("bad", ["0", "65535", "1.5", "-1", "9" * 20, "much"])
 def test_a_limit_out_of_bounds_is_a_clear_error(setting, bad, caplog):
-    """It names the setting and the bounds; the default stands in."""
+    """It names the setting and the bounds; the default is used."""
     setting("JOURNAL_MAX_BYTES", bad)
     assert current().journal_max_bytes == 64 << 20
     assert (
@@ -392,15 +390,15 @@ def test_a_limit_out_of_bounds_is_a_clear_error(setting, bad, caplog):
 
 
 def test_a_journal_that_is_a_file_is_a_clear_error(setting, tmp_path, caplog):
-    """And there is none then."""
+    """There is no journal then."""
     (tmp_path / "file").write_text("")
     setting("JOURNAL", str(tmp_path / "file"))
     assert failgraph.record(event("a")).placement == "nowhere"
     assert "FAILGRAPH_JOURNAL must be the path of a directory" in caplog.text
 
 
-def test_a_relative_path_stays_where_it_was(setting, tmp_path, monkeypatch):
-    """A program may change its directory."""
+def test_a_relative_path_is_resolved_once(setting, tmp_path, monkeypatch):
+    """The program may change its directory."""
     monkeypatch.chdir(tmp_path)
     setting("JOURNAL", "journal")
     failgraph.record(event("a"))

@@ -1,1 +1,1 @@
-"""The local JSON-lines file of failures: what is in it outlives the process, whatever becomes of the traces."""
+"""The journal: a local JSON-lines file of failures that outlives its process and its traces."""

@@ -1,4 +1,4 @@
-"""A line of the journal: one failure, where it was observed, and where it went in the trace."""
+"""Encode and parse the lines of the journal."""
 
 from __future__ import annotations
 
@@ -12,84 +12,94 @@ from failgraph.codec.attributes import read_int
 from failgraph.failure.records import FailureEvent
 from failgraph.failure.salvage import salvage
 
-_KEYS = frozenset({"time_unix_nano", "trace_id", "span_id", "placement", "event"})
-_NOTE = frozenset({"removed", "service", "pid"})
+_REQUIRED_KEYS = frozenset({"time_unix_nano", "trace_id", "span_id", "placement", "event"})
+_NOTE_KEYS = frozenset({"removed", "service", "pid"})
 _HEX = re.compile("[0-9a-f]+")
-_HUGE = 2**63
+_INT64 = 2**63
 
 
 class JournalLine(NamedTuple):
-    """A failure as the journal has it. Ids are in lower-case hex."""
+    """A failure, where it was observed, and its placement. Ids are in lower-case hex.
+
+    Attributes:
+        time_unix_nano: When the failure was born, in ns since the epoch.
+        seq: Its order in the process.
+        trace_id: 32 digits, or None if it was observed outside any trace.
+        span_id: 16 digits: the span that it was observed on, even if a failure span holds it. None
+            if it was observed outside any trace.
+        parent_span_id: 16 digits, or None if the span has no parent.
+        span_name: Name of the span.
+        span_kind: Kind of the span as readers have it; empty if unknown, as for an unsampled span.
+        span_start_unix_nano: In ns since the epoch, 0 if unknown.
+        service: The service that observed it.
+        pid: The process that observed it.
+        placement: Where it is in the trace: `span`, `failure_span`, or `journal` if it is only here.
+        own: True if it is the own failure of its hop.
+        event: The record.
+        remote: True if a peer sent this copy, which the peer had not recorded.
+        late: True if it was recorded after its hop had written its report.
+    """
 
     time_unix_nano: int
     seq: int
-    """Its order in the process."""
     trace_id: str | None
-    """None, as the two below, where it was observed outside any trace."""
     span_id: str | None
-    """The span that it was observed on, also where it went on a failure span."""
     parent_span_id: str | None
     span_name: str
     span_kind: str
-    """As readers have it; empty where it is not known, as that of a span that is not sampled."""
     span_start_unix_nano: int
-    """0 where it is not known."""
     service: str
     pid: int
     placement: str
-    """Where it is in the trace: `span`, `failure_span`, or `journal` where it is here alone."""
     own: bool
-    """Whether it was recorded as the own failure of its hop."""
     event: FailureEvent
     remote: bool = False
-    """A copy that a peer sent of what it had not recorded."""
     late: bool = False
-    """Recorded after its hop's report was written."""
 
 
 def encode_line(line: JournalLine) -> bytes:
-    """The bytes of a line, with the line feed; ASCII alone."""
+    """Return a line as ASCII JSON with a line feed; `remote` and `late` only if they are true."""
     fields = line._asdict()
-    fields["event"] = _numbers(line.event.model_dump(mode="json"))
+    fields["event"] = _with_printable_exit_code(line.event.model_dump(mode="json"))
     for name in ("remote", "late"):
         if not fields[name]:
             del fields[name]
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
-def _numbers(event: dict[str, Any]) -> dict[str, Any]:
-    """With an exit code that Python might refuse to print as decimal text, as it has it in a trace."""
+def _with_printable_exit_code(event: dict[str, Any]) -> dict[str, Any]:
+    """Write a huge exit code as a string, as in a trace: Python refuses to print one as decimal."""
     code = (event.get("details") or {}).get("exit_code")
-    if isinstance(code, int) and not -_HUGE <= code < _HUGE:
+    if isinstance(code, int) and not -_INT64 <= code < _INT64:
         event["details"]["exit_code"] = str(Decimal(code))
     return event
 
 
 def encode_removed_note(removed: int, service: str, pid: int) -> bytes:
-    """The first line of a file before which so many failures of the process were removed."""
-    return (
-        json.dumps(
-            {"removed": removed, "service": service, "pid": pid}, separators=(",", ":")
-        ).encode()
-        + b"\n"
-    )
+    """Return the first line of a file that says how many failures were removed before it."""
+    note = {"removed": removed, "service": service, "pid": pid}
+    return json.dumps(note, separators=(",", ":")).encode() + b"\n"
 
 
 def is_journal_line(document: object) -> bool:
-    """Whether a JSON document is a line of a journal."""
-    return isinstance(document, dict) and document.keys() >= _KEYS
+    """Return True if a JSON document is a line with a failure."""
+    return isinstance(document, dict) and document.keys() >= _REQUIRED_KEYS
 
 
 def is_removed_note(document: object) -> bool:
-    """Whether a JSON document says how much of a journal was removed."""
-    return isinstance(document, dict) and document.keys() == _NOTE
+    """Return True if a JSON document is a note on removed failures."""
+    return isinstance(document, dict) and document.keys() == _NOTE_KEYS
 
 
 def parse_line(fields: Mapping[str, Any]) -> JournalLine:
-    """The line that a JSON document is. Raises ValueError in a sentence where it cannot be one."""
+    """Parse a JSON document for which `is_journal_line` is true.
+
+    Raises:
+        ValueError: It is not a valid line; the message says why.
+    """
     trace_id, span_id = _id(fields, "trace_id", 32), _id(fields, "span_id", 16)
     if (trace_id is None) != (span_id is None):
-        raise ValueError("a journal's line with half a place")
+        raise ValueError("a journal line with only one of trace_id and span_id")
     return JournalLine(
         time_unix_nano=_count(fields, "time_unix_nano"),
         seq=_count(fields, "seq"),
@@ -112,13 +122,13 @@ def parse_line(fields: Mapping[str, Any]) -> JournalLine:
 def _event(fields: object) -> FailureEvent:
     event_id = fields.get("event_id") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or not isinstance(event_id, str) or not event_id:
-        raise ValueError("a journal's line whose event has no id")
+        raise ValueError("a journal line whose event has no id")
     details = fields.get("details")
     if isinstance(details, dict) and isinstance(details.get("exit_code"), str):
         fields = {**fields, "details": {**details, "exit_code": read_int(details["exit_code"])}}
-    event, _ = salvage(event_id, fields)
+    event = salvage(event_id, fields).event
     if event is None:
-        raise ValueError("a journal's line whose event has no boundary")
+        raise ValueError("a journal line whose event has no boundary")
     return event
 
 
@@ -127,14 +137,14 @@ def _id(fields: Mapping[str, Any], name: str, digits: int) -> str | None:
     if value is not None and not (
         isinstance(value, str) and len(value) == digits and _HEX.fullmatch(value)
     ):
-        raise ValueError(f"a journal's line whose {name} is no id of {digits} hex digits")
+        raise ValueError(f"a journal line whose {name} is not {digits} hex digits")
     return value
 
 
 def _count(fields: Mapping[str, Any], name: str) -> int:
     value = fields.get(name, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2 * _HUGE:
-        raise ValueError(f"a journal's line whose {name} is no number of 64 bits")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2 * _INT64:
+        raise ValueError(f"a journal line whose {name} is not an integer of 64 bits")
     return value
 
 

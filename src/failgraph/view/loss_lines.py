@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from failgraph.losses import Losses, LossKind
+from failgraph.losses import Loss, LossKind
 from failgraph.redaction.display import display
 from failgraph.view.lines import Line, Segment
 
@@ -30,7 +30,7 @@ _NAMES: Final[Mapping[LossKind, str]] = MappingProxyType(
 )
 
 
-def loss_lines(losses: Losses, limit: int | None = None) -> Iterator[Line]:
+def loss_lines(losses: Sequence[Loss], limit: int | None = None) -> Iterator[Line]:
     """Yield a line for each loss, and one with the number of the others if there are too many.
 
     Args:
