@@ -76,13 +76,14 @@ def sanitize(text: str, limit: int = 200) -> str:
 
     Secrets stay: `redaction.display` removes them too.
     """
-    shown = truncate(text, limit)
-    if shown.isascii() and shown.isprintable():
-        return shown
-    return "".join(map(_escape_unsafe, shown))
+    truncated = truncate(text, limit)
+    if truncated.isascii() and truncated.isprintable():
+        return truncated
+    return "".join(map(_escape_unsafe, truncated))
 
 
 def _escape_unsafe(char: str) -> str:
+    """Return the character, or its escape if its category is unsafe."""
     if unicodedata.category(char) in _UNSAFE:
         return char.encode("unicode_escape").decode("ascii")
     return char

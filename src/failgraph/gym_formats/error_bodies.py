@@ -61,11 +61,11 @@ class ErrorBody(NamedTuple):
     @property
     def exception(self) -> QuotedException | None:
         """The exception that the innermost server replied with, or None if it is another text."""
-        shown = _EXCEPTION.fullmatch(self.text)
-        if shown is None:
+        match = _EXCEPTION.fullmatch(self.text)
+        if match is None:
             return None
-        message = _parse_literal(shown[2])
-        return QuotedException(shown[1], shown[2] if message is None else message)
+        message = _parse_literal(match[2])
+        return QuotedException(match[1], match[2] if message is None else message)
 
 
 def parse_error_body(body: str) -> ErrorBody:

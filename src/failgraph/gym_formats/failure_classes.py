@@ -25,10 +25,12 @@ class ClassMeaning(NamedTuple):
 
 
 def _agent(kind: str, stage: FailureStage | None = "agent") -> ClassMeaning:
+    """Return the meaning of a class of agents."""
     return ClassMeaning(Boundary.AGENT, kind, stage)
 
 
 def _verifier(kind: str) -> ClassMeaning:
+    """Return the meaning of a class of resources servers."""
     return ClassMeaning(Boundary.RESOURCES_SERVER, kind, "verification")
 
 

@@ -51,8 +51,10 @@ def attempt_id(rollout: object, attempt: object) -> str | None:
 
 
 def _part(index: object) -> object:
+    """Return an index as a part of an id, or None if it cannot be one."""
     return index if _is_index(index) or isinstance(index, str) else None
 
 
 def _is_index(value: object) -> bool:
+    """True if the value is an integer from 0 to 10**18 - 1."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_INDEX

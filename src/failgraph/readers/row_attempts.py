@@ -10,13 +10,8 @@ from typing import Any, NamedTuple
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureEvent
 from failgraph.failure.salvage import salvage
-from failgraph.gym_formats.outcomes import (
-    RowFailure,
-    RowOutcome,
-    episode_failure,
-    rollout_failure_fields,
-    row_outcome,
-)
+from failgraph.gym_formats.older_forms import episode_failure, rollout_failure_fields
+from failgraph.gym_formats.outcomes import RowFailure, RowOutcome, row_outcome
 from failgraph.gym_formats.rollout_ids import attempt_id, rollout_id
 from failgraph.losses import Loss
 from failgraph.readers.row_shapes import RowShape

@@ -40,10 +40,10 @@ def load_function(reference: str) -> Callable[[str], object]:
         reference: `package.module:function`.
     """
     module, _, path = reference.partition(":")
-    found: Any = import_module(module)
+    function: Any = import_module(module)
     for name in path.split("."):
-        found = getattr(found, name)
-    return found  # type: ignore[no-any-return]
+        function = getattr(function, name)
+    return function  # type: ignore[no-any-return]
 
 
 def redact_with_problem() -> str | None:

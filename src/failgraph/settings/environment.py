@@ -180,7 +180,7 @@ def checked(environ: Mapping[str, str]) -> Settings:
 
 
 def _unknown(name: str) -> str:
-    """Return the problem of a variable with our prefix that is no setting."""
+    """Return the problem of a variable with the prefix of settings that is not one."""
     close = difflib.get_close_matches(name.upper(), NAMES, n=1, cutoff=0.75)
     unknown = f"unknown setting {ascii(name[:80])[1:-1]}"
     if close:

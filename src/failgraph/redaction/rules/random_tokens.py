@@ -68,6 +68,7 @@ def _drop_parts(match: re.Match[str]) -> str:
 
 
 def _redact_token(match: re.Match[str]) -> str:
+    """Replace a candidate that looks random, unless it is an id, a file, a hash or a path."""
     token, start = match[0], match.start()
     before = match.string[max(0, start - 48) : start]
     if token.startswith(("-----BEGIN ", *_FILE_BEGINNINGS)):
@@ -120,6 +121,7 @@ def _looks_random(run: str) -> bool:
 
 
 def _character_class(char: str) -> str:
+    """Return `digit`, `upper`, `lower` or `other`."""
     if char.isdigit():
         return "digit"
     if char.isupper():

@@ -58,7 +58,7 @@ def replace_match(kind: str) -> Callable[[re.Match[str]], str]:
 def replace_second_group(
     kind: str, is_secret: Callable[[str], bool] = lambda _: True
 ) -> Callable[[re.Match[str]], str]:
-    """Keep the first group; replace the second if it is no placeholder and `is_secret` says yes."""
+    """Keep the first group; replace the second if `is_secret` and it is not a placeholder."""
 
     def replace(match: re.Match[str]) -> str:
         value = match[2]
