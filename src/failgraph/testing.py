@@ -1,4 +1,4 @@
-"""A pytest fixture for people's own tests: the failures that were recorded while the test ran, as a readable tree.
+"""A pytest fixture: the failures that were recorded during a test, as a readable tree.
 
     def test_a_slow_model_fails_the_rollout(failures):
         run_rollout(model=too_slow)
@@ -8,12 +8,12 @@
             "    model transport_timeout",
         ]
 
-pytest finds it by itself once failgraph is installed.
+pytest finds the fixture by itself once failgraph is installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,18 +26,19 @@ __all__ = ["Failures", "failures"]
 
 
 class Failures:
-    """The failures recorded so far, each once, in the order in which they were recorded; deferred ones too."""
+    """The failures recorded so far, also deferred ones: each once, in the order of recording."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._events: dict[str, FailureEvent] = {}
 
     def _all(self) -> dict[str, FailureEvent]:
+        """Return all failures by event id. Deferred ones are written first."""
         self._recorder.drain()
         return self._events
 
     def add(self, event: FailureEvent) -> None:
-        """Take one more failure."""
+        """Add a failure, unless it is there already."""
         self._events.setdefault(event.event_id, event)
 
     def __len__(self) -> int:
@@ -51,45 +52,52 @@ class Failures:
 
     @property
     def kinds(self) -> list[str]:
-        """The kind of each failure, in order."""
+        """The kind of each failure, in the order of recording."""
         return [event.failure_kind for event in self]
 
     def report(self) -> FailureReport:
-        """All of them as one report, without an own failure."""
+        """Return all failures as one report, without an own failure."""
         from failgraph.failure.closing import close_map
         from failgraph.failure.records import FailureReport
 
         return FailureReport(events=close_map(self._all()))
 
     def tree(self, *, reasons: bool = False) -> list[str]:
-        """Each failure that caused no other, with its causes indented below it, as `boundary kind` lines.
+        """Return one `boundary kind` line for each failure, with its cause indented below it.
 
-        `reasons` adds each reason. A cause that several share stands below each. No ids and no times, so that it can be
-        compared.
+        The first level has the failures that caused no other. A cause of several failures is below
+        each of them. The lines have no ids and no times, so that tests can compare them.
+
+        Args:
+            reasons: True to add the reason to each line.
         """
         events = self.report().events
         causes = {event.cause_id for event in events.values()}
         lines: list[str] = []
         for event_id in events:
-            if event_id in causes:
-                continue
-            indent, here = "", events[event_id]
-            while True:
-                reason = f": {here.failure_reason}" if reasons and here.failure_reason else ""
-                lines.append(f"{indent}{here.boundary.value} {here.failure_kind}{reason}")
-                if here.cause_id is None:
-                    break
-                indent, here = indent + "  ", events[here.cause_id]
+            if event_id not in causes:
+                lines += _chain(events, event_id, reasons=reasons)
         return lines
+
+
+def _chain(events: Mapping[str, FailureEvent], event_id: str, *, reasons: bool) -> Iterator[str]:
+    """Yield the line of a failure, then those of its chain of causes."""
+    indent = ""
+    cause_id: str | None = event_id
+    while cause_id is not None:
+        event = events[cause_id]
+        line = f"{indent}{event.boundary.value} {event.failure_kind}"
+        yield f"{line}: {event.failure_reason}" if reasons and event.failure_reason else line
+        indent, cause_id = indent + "  ", event.cause_id
 
 
 @pytest.fixture
 def failures() -> Iterator[Failures]:
-    """The failures that are recorded while the test runs, from whichever thread, task or hop, traced or not."""
+    """Provide the failures recorded during the test, in any thread, task or hop, traced or not."""
     from failgraph.recording.api import watching
     from failgraph.recording.recorder import recorder
 
     recorder().drain()
-    found = Failures(recorder())
-    with watching(found.add):
-        yield found
+    recorded = Failures(recorder())
+    with watching(recorded.add):
+        yield recorded

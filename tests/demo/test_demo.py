@@ -418,7 +418,7 @@ def test_a_server_that_does_not_start_ends_the_demo(started, tmp_path):
     assert process.returncode == 1
     assert complaints.splitlines() == [
         "failgraph: the demo's model server did not start",
-        "failgraph: the demo's collector ended with 1",
+        "failgraph: the demo's collector exited with 1",
     ]
     assert left(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
@@ -489,8 +489,8 @@ def test_spans_that_an_endpoint_refuses_are_said(tmp_path):
     where = receiver.endpoint.removeprefix("http://")
     assert done.returncode == 1
     assert done.stderr == (
-        f"failgraph: spans of collector, agent, model, environment, resources did not arrive at {where} by"
-        " http/protobuf; OTEL_EXPORTER_OTLP_PROTOCOL chooses another protocol\n"
+        f"failgraph: cannot send the spans of collector, agent, model, environment, resources to {where}"
+        " by http/protobuf. Set OTEL_EXPORTER_OTLP_PROTOCOL for another protocol.\n"
     )
     assert "root cause" in done.stdout
     assert not list(tmp_path.iterdir())
@@ -524,7 +524,10 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, "nothing listens at 127.0.0.1:1, which OTEL_EXPORTER_OTLP_ENDPOINT names"),
+        (
+            {},
+            "cannot connect to 127.0.0.1:1. Start a Collector there, or unset OTEL_EXPORTER_OTLP_ENDPOINT.",
+        ),
         (
             {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/xml"},
             "OTEL_EXPORTER_OTLP_PROTOCOL must be grpc or http/protobuf, not 'http/xml'",

@@ -1,6 +1,7 @@
-"""`failgraph demo`: a fleet of five processes on loopback, faults that really happen, and what their traces say.
+"""`failgraph demo`: five processes on loopback, real faults, and the failure trees of their traces.
 
-The servers (`agent`, `model`, `environment`, `resources`) are written as if there were no failgraph: routes that raise,
-handlers that answer, HTTP clients that call. `child` is what each process does to be traced and served, `fleet` starts
-and ends them, `running` is the command. Needs `failgraph[demo]`. No collector, no keys, no Docker.
+The servers (`agent`, `model`, `environment`, `resources`) are written as if there were no
+failgraph: routes that raise, handlers that answer, HTTP clients that call. `collector` runs the
+rollouts. `server` is what every process does to be traced and served, `fleet` starts and stops
+them, and `command` is the command. Needs `failgraph[demo]`, but no Collector, keys or Docker.
 """

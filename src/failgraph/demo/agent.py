@@ -1,4 +1,4 @@
-"""The agent server: asks the model, runs its answer in the environment, has the episode verified."""
+"""The agent server: calls the model, the environment and the verifier."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import failgraph
 from failgraph import NgFailureEvent
 from failgraph.demo.server import Body, answer_500, flush_on_exit, serve, server_url
 
-MODEL_TIMEOUT_S = 1.5
-"""How long the agent waits for the model: not as long as that waits for its provider."""
+MODEL_TIMEOUT_S = 1.5  # shorter than the model's own timeout for its provider
 
 app = FastAPI(lifespan=flush_on_exit)
 app.middleware("http")(answer_500)
@@ -19,14 +18,14 @@ client = httpx.AsyncClient(timeout=10, trust_env=False)
 
 @app.post("/run")
 async def run(body: Body) -> Body:
-    """One episode."""
+    """Run one episode."""
     await call("model", "/v1/responses", body, MODEL_TIMEOUT_S)
     await call("environment", "/step", body)
     return await call("resources", "/verify", body)
 
 
 async def call(server: str, path: str, body: Body, timeout_s: float = 10) -> Body:
-    """Call another server; its failure is the cause of ours."""
+    """Call another server. Raise the agent's failure, caused by that of the server."""
     try:
         reply = await client.post(server_url(server) + path, json=body, timeout=timeout_s)
     except httpx.TransportError as error:

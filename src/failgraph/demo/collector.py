@@ -1,4 +1,4 @@
-"""The collector: runs all rollouts at once, each in a trace and a hop of its own, and prints what the agent answers."""
+"""The collector: runs all rollouts at once, each in its own trace, and prints the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _START_S = 30.0
 
 
 async def run_rollouts() -> None:
-    """Run the rollouts."""
+    """Run all rollouts and print one line for each."""
     async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
         answers = await asyncio.gather(*(run_rollout(rollout, client) for rollout in ROLLOUTS))
     for rollout, answer in zip(ROLLOUTS, answers, strict=True):
@@ -27,7 +27,7 @@ async def run_rollouts() -> None:
 
 
 async def run_rollout(rollout: Rollout, client: httpx.AsyncClient) -> str:
-    """Run one rollout; what the agent answered."""
+    """Run one rollout. Return the reward, or status and body of the agent's reply."""
     tracer = trace.get_tracer("failgraph.demo")
     try:
         with (
@@ -42,7 +42,10 @@ async def run_rollout(rollout: Rollout, client: httpx.AsyncClient) -> str:
 
 
 def check_reply(reply: httpx.Response) -> None:
-    """Make a failure of the reply the rollout's own; also one behind a 200, whose id the reply names."""
+    """Raise or record the failure that a reply reports as the rollout's own.
+
+    A 200 may name the id of a failure: Gym replies so if a judge fails.
+    """
     try:
         failgraph.raise_for_failure(reply)
     except NgFailureEvent as remote:
@@ -60,7 +63,7 @@ def check_reply(reply: httpx.Response) -> None:
 
 
 async def wait_for_servers() -> None:
-    """Wait until every server answers; their sockets have been open from the start."""
+    """Wait until every server answers. Their sockets are open already, so requests only wait."""
     async with httpx.AsyncClient(timeout=_START_S, trust_env=False) as client:
         for server in SERVERS:
             try:

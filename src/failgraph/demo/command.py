@@ -1,4 +1,4 @@
-"""The command: run the fleet, join what its processes have written, read that back, and show it."""
+"""The command: runs the fleet, joins the traces of its processes, and shows them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _NEEDED = (
     "opentelemetry.instrumentation.fastapi",
     "opentelemetry.instrumentation.httpx",
 )
-_TIMEOUT_S = 60.0  # of all rollouts, with the start of the fleet
+_TIMEOUT_S = 60.0  # for all rollouts, including the start of the fleet
 
 
 class _OutputFile(NamedTuple):
     """An empty file for the traces.
 
     Attributes:
-        path: Where it is.
-        is_new: True if it was not there before: it is removed where nothing asks to keep it.
+        path: Its path.
+        is_new: True if it was just created, so that it may be removed again.
     """
 
     path: str
@@ -49,16 +49,24 @@ class _OutputFile(NamedTuple):
 
 
 def check_requirements() -> None:
-    """Raise ImportError where a part of `failgraph[demo]` is missing: here, not in five processes."""
+    """Raise ImportError if a package of `failgraph[demo]` is missing, before processes start."""
     for module in _NEEDED:
         if find_spec(module) is None:
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> bool:
-    """Run all rollouts, write their traces to `out`, read it back and `draw` the failure graphs; True if all worked.
+    """Run all rollouts, write their traces to a file, read it back and print the failure trees.
 
-    Raises ConfigError where the environment or `out` cannot be used.
+    Args:
+        out: The file, which must be new or empty. Without one, a temporary file is used.
+        draw: Prints the failure trees of traces.
+
+    Returns:
+        True if all rollouts ran, and their traces arrived if they were sent to an endpoint.
+
+    Raises:
+        ConfigError: The environment or the file cannot be used.
     """
     endpoint = _endpoint()
     file = _create(out)
@@ -72,7 +80,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> bool:
                 if keep_file:
                     shown = sanitize(file.path)
                     command = "failgraph" if shutil.which("failgraph") else sys.argv[0]
-                    print(f"\nthe traces are in {shown}; again: {command} show {shown}")
+                    print(f"\ntraces written to {shown}; show them again: {command} show {shown}")
     finally:
         if file.is_new and not keep_file:
             os.unlink(file.path)
@@ -80,21 +88,23 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> bool:
 
 
 def _endpoint() -> OtlpEndpoint | None:
-    """Where the environment sends traces, or None if it names no endpoint."""
+    """Return the endpoint that the environment names, or None if it names none."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        raise ConfigError(["OTEL_SDK_DISABLED=true turns tracing off; unset it for the demo"])
+        raise ConfigError(["OTEL_SDK_DISABLED=true turns tracing off. Unset it to run the demo."])
     if not any(os.environ.get(name, "").strip() for name in ENDPOINTS):
         return None
     endpoint = endpoint_from_env(os.environ)
     if not is_listening(endpoint):
-        raise ConfigError(
-            [f"nothing listens at {endpoint.address}, which {endpoint.named_by} names"]
+        problem = (
+            f"cannot connect to {endpoint.address}."
+            f" Start a Collector there, or unset {endpoint.named_by}."
         )
+        raise ConfigError([problem])
     return endpoint
 
 
 def _create(out: str | None) -> _OutputFile:
-    """Create the file of traces, a temporary one without a name; one with content is refused."""
+    """Create the file for the traces. Raise ConfigError if it exists and is not empty."""
     if not out:
         handle, path = tempfile.mkstemp(prefix="failgraph-demo-", suffix=".jsonl")
         os.close(handle)
@@ -105,17 +115,15 @@ def _create(out: str | None) -> _OutputFile:
         with open(path, "a") as file:
             size = file.tell()
     except OSError as error:
-        raise ConfigError([f"{display(path)} cannot be written: {error.strerror}"]) from error
+        raise ConfigError([f"cannot write {display(path)}: {error.strerror}"]) from error
     if size:
-        raise ConfigError(
-            [f"{display(path)} cannot be written: it is there already; name a new file"]
-        )
+        raise ConfigError([f"{display(path)} exists and is not empty. Give a new file."])
     return _OutputFile(path, is_new)
 
 
 @contextmanager
 def _exit_on_sigterm() -> Iterator[None]:
-    """End as orderly by SIGTERM as by Ctrl-C."""
+    """Clean up on SIGTERM as on Ctrl-C."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield
@@ -124,9 +132,10 @@ def _exit_on_sigterm() -> Iterator[None]:
 
 
 def _collect(path: str, endpoint: OtlpEndpoint | None) -> bool:
-    """Run the rollouts, say what they got, and write the spans of all processes to `path`; True if it worked.
+    """Run the rollouts, print their results, and write the spans of all processes to a file.
 
-    They are sent to `endpoint` too; that some did not arrive there is said, and did not work.
+    Returns:
+        True if all rollouts ran, and their spans arrived if there is an endpoint.
     """
     with tempfile.TemporaryDirectory(prefix="failgraph-demo-") as folder:
         servers = ", ".join(SERVERS)
@@ -138,10 +147,10 @@ def _collect(path: str, endpoint: OtlpEndpoint | None) -> bool:
             try:
                 answers, _ = collector.communicate(timeout=_TIMEOUT_S)
             except subprocess.TimeoutExpired:
-                _print_error(f"the demo's rollouts did not end within {_TIMEOUT_S:g} s")
+                _print_error(f"the demo's rollouts did not finish within {_TIMEOUT_S:g} s")
                 return False
         if collector.returncode != 0:
-            _print_error(f"the demo's collector ended with {collector.returncode}")
+            _print_error(f"the demo's collector exited with {collector.returncode}")
             return False
         print(f"what the {COLLECTOR} got:\n{answers}", flush=True)
         with open(path, "ab") as joined:
@@ -152,13 +161,13 @@ def _collect(path: str, endpoint: OtlpEndpoint | None) -> bool:
 
 
 def _all_arrived(folder: str, endpoint: OtlpEndpoint) -> bool:
-    """True if no process has noted spans that it could not export; says those that have."""
+    """Print which processes could not send their spans. Return True if there are none."""
     names = (COLLECTOR, *SERVERS)
     unsent = [name for name in names if os.path.exists(unsent_mark(folder, name))]
     if unsent:
         _print_error(
-            f"spans of {', '.join(unsent)} did not arrive at {endpoint.address} by {endpoint.protocol};"
-            f" {PROTOCOLS[1]} chooses another protocol"
+            f"cannot send the spans of {', '.join(unsent)} to {endpoint.address} by"
+            f" {endpoint.protocol}. Set {PROTOCOLS[1]} for another protocol."
         )
     return not unsent
 
@@ -166,6 +175,7 @@ def _all_arrived(folder: str, endpoint: OtlpEndpoint) -> bool:
 def _show(
     path: str, draw: Callable[[Sequence[Trace]], None], endpoint: OtlpEndpoint | None
 ) -> None:
+    """Print the failure trees, one line for each trace without failures, and the traces' pages."""
     reading = read(path)
     draw(reading.traces)
     failing = {trace.trace_id for trace in reading.traces}
@@ -182,6 +192,7 @@ def _show(
 
 
 def _pages(trace_id: str) -> Iterator[str]:
+    """Yield the URLs of a trace in Jaeger, and in Grafana if it is configured."""
     settings = current()
     yield jaeger_trace_url(settings.jaeger_url, trace_id)
     if settings.grafana_url is not None:

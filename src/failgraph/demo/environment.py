@@ -1,4 +1,4 @@
-"""The environment server: runs what the model has written in a sandbox, a process of its own."""
+"""The environment server: runs the model's program in a sandbox, which is a separate process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ app.middleware("http")(answer_500)
 
 @app.post("/step")
 async def step(body: Body) -> Body:
-    """Run one program; without its sandbox the session is gone."""
+    """Run one program. If its sandbox dies, the session is lost."""
     try:
         await execute(body["program"])
     except NgFailureEvent as failure:
@@ -25,7 +25,7 @@ async def step(body: Body) -> Body:
 
 
 async def execute(program: str) -> None:
-    """Run a program in a sandbox."""
+    """Run a program in a sandbox, and raise if the sandbox is killed."""
     exit_code = await run_in_sandbox(program)
     if exit_code < 0:
         raise NgFailureEvent(

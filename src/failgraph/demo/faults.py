@@ -1,4 +1,4 @@
-"""Faults that really happen, all on loopback: a closed port, silence, a provider that refuses, a killed process."""
+"""Real faults on loopback: a closed port, a silent server, an HTTP 429, a killed process."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
-SANDBOX_LIMIT_S = 1.5
-"""How long a sandbox process may run before it is killed."""
-_SANDBOX_ALARM_S = 10
-"""How long it lives at most, also where nobody is left to kill it."""
+SANDBOX_LIMIT_S = 1.5  # after which a sandbox process is killed
+_SANDBOX_ALARM_S = 10  # after which it ends by itself, in case the demo was killed
 
 
 @asynccontextmanager
 async def external_services() -> AsyncIterator[Mapping[str, str]]:
-    """The URLs of services outside of the fleet, by how they behave; they answer with the body that they got."""
+    """Start services outside of the fleet, and yield their URLs by how they behave.
+
+    Those that answer return the body of the request.
+    """
     with _bound(listening=False) as closed, _bound(listening=True) as silent:
         server = await asyncio.start_server(_Provider().answer, "127.0.0.1", 0)
         host, port = server.sockets[0].getsockname()
@@ -37,7 +38,11 @@ async def external_services() -> AsyncIterator[Mapping[str, str]]:
 
 @contextmanager
 def _bound(*, listening: bool) -> Iterator[str]:
-    """The URL of a port that is ours: if listening it takes connections and never answers, else it refuses them."""
+    """Reserve a port and yield its URL.
+
+    Args:
+        listening: True to accept connections and never answer; False to refuse them.
+    """
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         if listening:
@@ -47,13 +52,16 @@ def _bound(*, listening: bool) -> Iterator[str]:
 
 
 class _Provider:
-    """A server that nobody traces. The path says how: the n-th request for it gets the n-th status, then the last."""
+    """A server without tracing. The path lists the statuses of its requests.
+
+    `/429,429,200` answers the first two requests with 429 and all others with 200.
+    """
 
     def __init__(self) -> None:
         self._statuses: dict[bytes, Iterator[bytes]] = {}
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the one request of a connection."""
+        """Answer the only request of a connection."""
         head = (await reader.readuntil(b"\r\n\r\n")).splitlines()
         fields = dict(line.lower().split(b": ", 1) for line in head[1:] if line)
         body = await reader.readexactly(int(fields.get(b"content-length", 0)))
@@ -69,9 +77,9 @@ class _Provider:
 
 
 async def run_in_sandbox(program: str) -> int:
-    """Run a Python program in a process of its own; its exit code, negative for the signal that killed it."""
+    """Run a Python program in a new process. Return its exit code; -N means killed by signal N."""
     bounded = f"import signal; signal.alarm({_SANDBOX_ALARM_S})\n{program}"
-    # In a thread: asyncio's own processes lose the exit code of one that ends just as it is to be killed.
+    # Not asyncio's subprocesses: they lose the exit code of one that ends while it is killed.
     return await asyncio.to_thread(_run, [sys.executable, "-I", "-S", "-c", bounded])
 
 

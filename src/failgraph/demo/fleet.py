@@ -1,4 +1,4 @@
-"""The processes of the fleet: started with sockets that are open already, and ended whatever happens."""
+"""The processes of the fleet: started with open sockets, and stopped whatever happens."""
 
 from __future__ import annotations
 
@@ -15,38 +15,41 @@ from failgraph.settings.names import AUTO_INSTRUMENT, ENABLED
 SERVERS = ("agent", "model", "environment", "resources")
 COLLECTOR = "collector"
 
-# What each process is told by variables of its environment.
-SOCKET = "DEMO_SOCKET"  # the file descriptor that a server listens on
-LIFELINE = "DEMO_LIFELINE"  # the file descriptor that ends when the demo does
-TRACES = "DEMO_TRACES"  # the file that its spans are written to
-UNSENT_MARK = "DEMO_UNSENT_MARK"  # the file that is there while spans are unsent; unset: not sent
+# Variables in the environment of each process.
+SOCKET = "DEMO_SOCKET"  # file descriptor that a server listens on
+LIFELINE = "DEMO_LIFELINE"  # file descriptor of a pipe that the demo closes when it ends
+TRACES = "DEMO_TRACES"  # file for the spans
+UNSENT_MARK = "DEMO_UNSENT_MARK"  # file that exists while spans are unsent; unset if none are sent
 
-_STOP_S = 8.0  # in which all processes together may end before they are killed
+_STOP_S = 8.0  # for all processes together, after which they are killed
 
 
 def url_variable(server: str) -> str:
-    """The name of the variable that says where a server is."""
+    """Return the variable for the URL of a server."""
     return f"DEMO_{server.upper()}_URL"
 
 
 def traces_file(folder: str, process: str) -> str:
-    """The file that a process writes its spans to."""
+    """Return the file that a process writes its spans to."""
     return os.path.join(folder, f"{process}.jsonl")
 
 
 def unsent_mark(folder: str, process: str) -> str:
-    """The file that is there while spans of a process have not arrived."""
+    """Return the file that exists while a process has unsent spans."""
     return os.path.join(folder, f"{process}.unsent")
 
 
 @contextmanager
 def fleet(folder: str, *, sends_traces: bool) -> Iterator[subprocess.Popen[str]]:
-    """The fleet, each process with a file of its own for its spans in `folder`; gives the collector, which ends first.
+    """Run the processes, and yield the collector, which ends by itself.
 
-    With `sends_traces` they also send them where the environment says.
+    All ports are bound before a process starts, so that none is taken by another program and early
+    requests wait for their server. Each process has one end of a pipe whose other end is here: if
+    this process is killed, they notice and exit.
 
-    The ports are taken before anybody is told of them, so none can be taken away, and a request waits until its server
-    has started. Each process holds one end of a pipe, of which this one has the other: it ends with us in any case.
+    Args:
+        folder: Each process writes its spans to a file there.
+        sends_traces: True to also send the spans to the endpoint of the environment.
     """
     processes: list[subprocess.Popen[str]] = []
     lifeline, own_end = os.pipe()
@@ -68,13 +71,13 @@ def fleet(folder: str, *, sends_traces: bool) -> Iterator[subprocess.Popen[str]]
                 processes.append(_start(name, folder, environ, descriptors))
         yield processes[-1]
     finally:
-        # First, for a process that was being started when Ctrl-C came, and is not on the list.
+        # First, for a process that Ctrl-C kept from getting on the list while it was started.
         os.close(own_end)
         _end(processes)
 
 
 def _sending(folder: str, process: str) -> dict[str, str]:
-    """What tells a process to send its spans."""
+    """Return the variables that make a process send its spans."""
     exporter = {
         name: value for name, value in os.environ.items() if name.startswith("OTEL_EXPORTER_OTLP_")
     }
@@ -103,19 +106,19 @@ def _start(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE if name == COLLECTOR else subprocess.DEVNULL,
         text=True,
-        # Ctrl-C reaches this process alone, which then ends the others.
+        # Ctrl-C reaches only the demo, which then stops the others.
         start_new_session=True,
     )
 
 
 def _inherited() -> dict[str, str]:
-    """The user's environment, without what would trace or configure OpenTelemetry in a program that does so itself."""
+    """Return the environment without OpenTelemetry's settings: the processes set it up in code."""
     environ = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("OTEL_", AUTO_INSTRUMENT))
     }
-    if "PYTHONPATH" in environ:  # `opentelemetry-instrument` works by an entry there
+    if "PYTHONPATH" in environ:  # opentelemetry-instrument adds an entry
         entries = environ["PYTHONPATH"].split(os.pathsep)
         environ["PYTHONPATH"] = os.pathsep.join(
             entry for entry in entries if "auto_instrumentation" not in entry
@@ -124,7 +127,10 @@ def _inherited() -> dict[str, str]:
 
 
 def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
-    """Ask all to end, and kill those that do not: the collector before the servers, whose end it would complain of."""
+    """Terminate all processes, and kill those that do not end.
+
+    The collector goes first: it would report the end of the servers as errors.
+    """
     deadline = time.monotonic() + _STOP_S
     _end_all(processes[len(SERVERS) :], deadline)
     _end_all(processes[: len(SERVERS)], deadline)

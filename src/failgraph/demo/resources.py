@@ -1,4 +1,4 @@
-"""The resources server: has a judge verify the episode; without a verdict there is no reward, but a 200, as in Gym."""
+"""The resources server: asks a judge for a reward. If the judge fails it answers 200, like Gym."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JUDGE_TIMEOUT_S = 1.5
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """The judges are there as long as the server is."""
+    """Run the judges while the server runs."""
     async with external_services() as app.state.judges:
         yield
     failgraph.flush()
@@ -31,7 +31,7 @@ client = httpx.AsyncClient(timeout=JUDGE_TIMEOUT_S, trust_env=False)
 
 @app.post("/verify")
 async def verify(request: Request, body: Body) -> Body:
-    """The reward, and the id of the failure that there is instead of one."""
+    """Return the reward, or 0 and the id of the failure."""
     try:
         return {
             "reward": await judge(request.app.state.judges[body["judge"]], body["verdict"]),
@@ -43,7 +43,7 @@ async def verify(request: Request, body: Body) -> Body:
 
 
 async def judge(url: str, verdict: str) -> float:
-    """Ask the judge, and read what it says."""
+    """Return the score of the judge's verdict."""
     try:
         reply = await client.post(url, content=verdict)
         reply.raise_for_status()
@@ -51,12 +51,12 @@ async def judge(url: str, verdict: str) -> float:
     except httpx.TimeoutException as error:
         raise failure("judge_failed", f"no verdict within {JUDGE_TIMEOUT_S:g} s") from error
     except ValueError as error:
-        raise failure("judge_unparseable", "the verdict is no JSON") from error
+        raise failure("judge_unparseable", "the verdict is not JSON") from error
     return score
 
 
 def failure(kind: str, reason: str) -> NgFailureEvent:
-    """A failure of the verification."""
+    """Return a failure of the verification."""
     return NgFailureEvent(kind, reason, boundary="resources_server", stage="verification")
 
 

@@ -1,4 +1,4 @@
-"""The rollouts of the demo: what happens to each of them."""
+"""The rollouts of the demo, and the fault of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 
 class Rollout(NamedTuple):
-    """One rollout: how its model's provider and its judge behave, what the sandbox runs, what the judge says."""
+    """One rollout.
+
+    Attributes:
+        id: Its rollout id.
+        provider: How the model's provider behaves: a key of `faults.external_services`.
+        program: The Python program that the sandbox runs.
+        judge: How the judge behaves: a key of `faults.external_services`.
+        verdict: What the judge answers, if it does.
+    """
 
     id: str
     provider: str = "answers"

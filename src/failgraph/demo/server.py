@@ -1,4 +1,4 @@
-"""What each process of the fleet does besides its work: it traces itself into a file of its own, and is served."""
+"""What every process of the fleet does: trace itself, serve, and exit with the demo."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ from failgraph.otlp import endpoint_from_env, make_exporter
 
 Body = dict[str, Any]
 
-_GRACE_S = 4
-"""How long requests may still take when the server is asked to end."""
+_GRACE_S = 4  # for requests that are running when the server is stopped
 
 
 def server_url(server: str) -> str:
-    """Where a server of the fleet is."""
+    """Return the URL of a server of the fleet."""
     return os.environ[url_variable(server)]
 
 
 def start_tracing(service: str) -> None:
-    """Trace this process, and end it when the demo ends."""
-    # The start-up file has done so, where failgraph is installed and not merely copied.
+    """Trace this process, and exit when the demo ends."""
+    # If failgraph is installed, its start-up file has done this already; a copy has none.
     attach("the demo")
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     provider.add_span_processor(BatchSpanProcessor(FileSpanExporter(os.environ[TRACES])))
     if UNSENT_MARK in os.environ:
-        # What it says of each try would stand between the demo's lines; the demo says what did not arrive.
+        # Its log lines would mix with the demo's output, which reports unsent spans itself.
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
         provider.add_span_processor(
             BatchSpanProcessor(
@@ -61,7 +60,10 @@ def start_tracing(service: str) -> None:
 
 
 class MarkingExporter(SpanExporter):
-    """An exporter whose file is there as long as spans have not arrived; a process may end while it still tries."""
+    """Exports spans, and keeps a file while some have not arrived.
+
+    The file tells the demo of unsent spans even if the process ends during a retry.
+    """
 
     def __init__(self, exporter: SpanExporter, path: str) -> None:
         self._exporter = exporter
@@ -69,7 +71,7 @@ class MarkingExporter(SpanExporter):
         self._missing = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Export, and note that these have not arrived until they have."""
+        """Export spans. The file exists from before the attempt until all spans have arrived."""
         self._missing += 1
         open(self._path, "a").close()
         result = self._exporter.export(spans)
@@ -80,23 +82,23 @@ class MarkingExporter(SpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """End the exporter."""
+        """Shut the exporter down."""
         self._exporter.shutdown()
 
 
 def demo_has_ended() -> bool:
-    """Whether nobody holds the other end of the pipe any more; waits a moment for it."""
+    """True if the demo has closed its end of the pipe. Waits for that for 0.5 s."""
     return bool(select.select([int(os.environ[LIFELINE])], [], [], 0.5)[0])
 
 
 def _end_with_parent() -> None:
-    """Wait until nobody holds the other end of the pipe: the demo has ended, even if it was killed."""
+    """Wait until the demo's end of the pipe is closed, even if it was killed, and exit."""
     os.read(int(os.environ[LIFELINE]), 1)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve(app: FastAPI, service: str) -> None:
-    """Serve `app` on the socket that the demo has opened, until SIGTERM."""
+    """Serve an application on the socket that the demo opened, until SIGTERM."""
     start_tracing(service)
     app.get("/health")(_health)
     FastAPIInstrumentor.instrument_app(
@@ -111,8 +113,8 @@ async def _health() -> Body:
 
 
 @asynccontextmanager
-async def flush_on_exit(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 - FastAPI gives it
-    """A lifespan: uvicorn ends by the signal that it got, and nothing is exported after that."""
+async def flush_on_exit(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 - passed by FastAPI
+    """Flush at the end of the lifespan: uvicorn then kills itself with the signal it received."""
     yield
     failgraph.flush()
 
@@ -120,8 +122,8 @@ async def flush_on_exit(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 - 
 async def answer_500(
     request: Request, call_next: Callable[[Request], Awaitable[Response]]
 ) -> Response:
-    """Middleware, as Gym has it: whatever a route raises becomes a JSON 500."""
+    """Answer exceptions of routes with a JSON 500, as Gym's middleware does."""
     try:
         return await call_next(request)
-    except Exception as error:  # noqa: BLE001 - that is what it is for
+    except Exception as error:  # noqa: BLE001 - any exception of a route
         return JSONResponse(repr(error), 500)
