@@ -10,16 +10,18 @@ from typing import Any
 from failgraph.diagnostics import count, warn_once
 from failgraph.redaction.markers import HIDDEN, marker
 from failgraph.settings import Settings, current
-from failgraph.settings.names import REDACT_WITH
+from failgraph.settings.names import REDACT_PATTERNS, REDACT_WITH
 
 
 def apply_own_rules(text: str, settings: Settings) -> str:
     """Apply the user's patterns, then the user's function; hide the text if one of them fails."""
+    setting = REDACT_PATTERNS
     try:
         for pattern in settings.redact_patterns:
             text = pattern.sub(marker("pattern"), text)
         if settings.redact_with is None:
             return text
+        setting = f"{REDACT_WITH}={settings.redact_with}"
         redacted = load_function(settings.redact_with)(text)
         if isinstance(redacted, str):
             return redacted
@@ -27,7 +29,6 @@ def apply_own_rules(text: str, settings: Settings) -> str:
     except Exception as error:  # noqa: BLE001 - the user's function may raise anything
         count("redact_failed")
         name = type(error).__name__
-        setting = f"{REDACT_WITH}={settings.redact_with}"
         warn_once(f"redact:{name}", "failgraph: %s failed (%s); the text is hidden", setting, name)
         return HIDDEN
 

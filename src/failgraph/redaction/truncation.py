@@ -11,7 +11,7 @@ _LOOKAHEAD = 4096
 
 
 def redact_and_truncate(text: str, limit: int) -> str:
-    """Redact a text and truncate it to `limit` characters, the last of which is an ellipsis.
+    """Redact a text and truncate it to `limit` characters, an ellipsis included.
 
     Only the first `limit` + 4,096 characters are looked at.
     """

@@ -101,7 +101,7 @@ class ParsedSettings(NamedTuple):
     Attributes:
         settings: The usable ones; the others have their default, or their stricter value if they
             protect privacy.
-        problems: One sentence for each problem, in the order of the variables' names, but
+        problems: One sentence for each problem, in the order of the variables' names, except
             `settings.redact_fault`.
     """
 
@@ -136,8 +136,8 @@ _PARSERS: Mapping[str, Callable[[str, str], Parsed[Any]]] = {
 
 _OWN_REDACTION = (REDACT_PATTERNS, REDACT_WITH)
 
-# Somebody wanted texts hidden: rather none than all. And a peer must prove itself: rather no peers
-# than everybody.
+# What applies instead of the default if the value of a privacy setting is bad: the user wanted texts
+# hidden, and reports only for clients that know the token.
 _STRICTER: Mapping[str, Mapping[str, object]] = {
     REASON: {"reason": False},
     PEER_TOKEN: {"reply": "never", "peers": ("",)},
