@@ -1,4 +1,4 @@
-"""What backends answer beside traces: errors in their words, parts of traces, nothing; and any of it damaged."""
+"""What backends return besides traces: errors, parts of traces, nothing; and any of it damaged."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ Read = Callable[[bytes], Reading]
 
 
 def refused(reading: Read, data: bytes) -> str:
-    """What the error says, without the name of the file."""
+    """Return the reason in the error, without the name of the file."""
     with pytest.raises(SourceError) as caught:
         reading(data)
     return str(caught.value).partition(" contains no trace: ")[2]
 
 
 def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, Any]:
+    """Return a document with one failing span."""
     return process(span(number, None, seen(event("e", **options), 5), trace=trace))
 
 
-# --- errors and nothing
+# Errors and nothing
 
 
 @pytest.mark.parametrize(
@@ -59,26 +60,26 @@ def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, An
                 "total": 0,
                 "limit": 0,
                 "offset": 0,
-                "errors": [{"code": 404, "msg": "trace not found"}],
+                "errors": [{"code": 404, "msg": "trace not result"}],
             },
-            "404 trace not found",
+            "404 trace not result",
         ),
-        ({"errors": [{"code": 404, "msg": "trace not found"}]}, "404 trace not found"),
+        ({"errors": [{"code": 404, "msg": "trace not result"}]}, "404 trace not result"),
         ({"errors": [{"msg": "one"}, {"msg": "two", "traceID": "7"}]}, "one; two"),
         (
-            {"error": {"grpcCode": 5, "httpCode": 404, "message": "not found", "httpStatus": "x"}},
-            "404 not found",
+            {"error": {"grpcCode": 5, "httpCode": 404, "message": "not result", "httpStatus": "x"}},
+            "404 not result",
         ),
         ({"error": {"httpCode": 500}}, "500 no reason given"),
         ({"error": "boom"}, "boom"),
         ({"error": ["boom"]}, "no reason given"),
-        ({"code": 5, "message": "not found", "details": []}, "5 not found"),
+        ({"code": 5, "message": "not result", "details": []}, "5 not result"),
         ({"trace": {}, "status": "PARTIAL", "message": "too large"}, "incomplete trace: too large"),
         ({"trace": None, "status": "PARTIAL"}, "incomplete trace: no reason given"),
     ],
 )
-def test_an_error_is_told_in_the_words_of_the_backend(reading, document, words):
-    """With its code, where it has one."""
+def test_an_error_is_shown_in_the_words_of_the_backend(reading, document, words):
+    """With its code, if it has one."""
     assert refused(reading, text(document)) == f"the backend reported: {words}"
     assert (
         refused(reading, json.dumps(document, indent=2).encode())
@@ -87,13 +88,13 @@ def test_an_error_is_told_in_the_words_of_the_backend(reading, document, words):
 
 
 def test_the_words_of_a_backend_are_not_trusted(reading):
-    """No control characters, no secrets, no end."""
-    said = "\x1b[31m\u202e\n Authorization: Bearer abcdefghijklmnop1234 " + "x" * 10**5
-    for document in ({"error": {"message": said}}, {"errors": [{"msg": said}] * 20}):
-        found = refused(reading, text(document))
-        assert found.isprintable()
-        assert "abcdefghijklmnop1234" not in found
-        assert len(found) < 1000
+    """They are shown without control characters and secrets, and not at any length."""
+    message = "\x1b[31m\u202e\n Authorization: Bearer abcdefghijklmnop1234 " + "x" * 10**5
+    for document in ({"error": {"message": message}}, {"errors": [{"msg": message}] * 20}):
+        reason = refused(reading, text(document))
+        assert reason.isprintable()
+        assert "abcdefghijklmnop1234" not in reason
+        assert len(reason) < 1000
 
 
 @pytest.mark.parametrize(
@@ -110,8 +111,8 @@ def test_the_words_of_a_backend_are_not_trusted(reading):
         b"\x12\x02\x08\x05",
     ],
 )
-def test_an_answer_without_a_trace_says_that_there_is_none(reading, data):
-    """An absent trace is a 200 with nothing in it, of some."""
+def test_a_response_without_a_trace_is_refused_as_one(reading, data):
+    """Some backends return 200 and nothing for an absent trace."""
     assert refused(reading, data) == "the backend does not have the trace, or not yet"
 
 
@@ -127,28 +128,28 @@ def test_an_answer_without_a_trace_says_that_there_is_none(reading, data):
         text({"traces": [{"traceID": "7"}], "metrics": {}}),
         b"<!doctype html><html><body>not the Jaeger UI you are looking for</body></html>",
         b"too many requests",
-        b"404 page not found\n",
+        b"404 page not result\n",
         b"\x12\x02\x08",
         field(0x0A, b"\x01\x02"),
         b"{}",
         b"",
     ],
 )
-def test_what_is_no_trace_is_refused(reading, data):
-    """Another of the API's answers, a page, a sentence, damage: one sentence, no traceback."""
+def test_other_responses_are_refused(reading, data):
+    """Another API, a page, a sentence or damage give one sentence, no traceback."""
     assert refused(reading, data)
 
 
-def test_a_record_that_has_an_error_is_no_answer(reading):
-    """A log among the lines of a file is passed over, as before."""
+def test_a_log_line_with_an_error_is_not_a_response(reading):
+    """Among the lines of a file it is skipped."""
     log = text({"level": "info", "error": {"message": "boom"}, "ts": 5})
     other = text({"errors": ["x"], "query": "y"})
     assert reading(b"\n".join([log, text(failing()), other])).losses == ()
 
 
 def test_an_error_after_traces_is_a_loss(reading):
-    """A stream that broke off, or one id of several that was not found: what came is read, what was said is told."""
-    told = Loss("partial_trace", "the backend reported: 500 storage gone")
+    """A stream that broke off, or one missing id of several: the traces are read."""
+    loss = Loss("partial_trace", "the backend reported: 500 storage gone")
     streamed = (
         text(jaeger_v3(failing()))
         + b"\n"
@@ -156,16 +157,16 @@ def test_an_error_after_traces_is_a_loss(reading):
     )
     several = {**jaeger_v1(failing()), "errors": [{"code": 500, "msg": "storage gone"}]}
     for data in (streamed, text(several)):
-        found = reading(data)
-        assert list(found.traces[0].report.events) == ["e"]
-        assert found.losses == (told,)
+        result = reading(data)
+        assert list(result.traces[0].report.events) == ["e"]
+        assert result.losses == (loss,)
 
 
-# --- parts of traces
+# Parts of traces
 
 
 def partial(document: dict[str, Any]) -> dict[str, bytes]:
-    """Answers that give only a part of a trace."""
+    """Return responses that hold only a part of a trace."""
     words = "trace has more than 5 spans, showing first 5 spans only"
     truncated, warned = jaeger_v1(document), copy.deepcopy(document)
     truncated["data"][0]["spans"][0]["warnings"] = [
@@ -195,61 +196,64 @@ def partial(document: dict[str, Any]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("answer", partial(failing()))
-def test_a_part_of_a_trace_is_said_of_that_trace(reading, answer):
-    """It is a loss of the trace, in the backend's words, and its report is not whole."""
-    found = reading(partial(failing())[answer])
-    (trace,) = found.traces
+def test_a_partial_trace_is_a_loss_of_that_trace(reading, answer):
+    """The loss has the backend's words, and the report is omitted."""
+    result = reading(partial(failing())[answer])
+    (trace,) = result.traces
     assert [loss.kind for loss in trace.losses] == ["partial_trace"]
     assert "5 spans" in trace.losses[0].detail
     assert trace.report.omitted
-    assert found.losses == ()
+    assert result.losses == ()
 
 
 @pytest.mark.parametrize("answer", partial(process(span(1))))
-def test_a_part_without_a_failure_is_said_too(reading, answer, tmp_path):
-    """What is missing may hold one."""
-    found = reading(partial(process(span(1)))[answer])
-    assert (found.traces, [loss.kind for loss in found.losses]) == ([], ["partial_trace"])
-    assert found.losses[0].detail.startswith(f"{TRACE}: ")
+def test_a_partial_trace_without_a_failure_is_a_loss_too(reading, answer, tmp_path):
+    """The missing part may hold one."""
+    result = reading(partial(process(span(1)))[answer])
+    assert (result.traces, [loss.kind for loss in result.losses]) == ([], ["partial_trace"])
+    assert result.losses[0].detail.startswith(f"{TRACE}: ")
     reader = spans(tmp_path / "downloaded")
     assert len(list(reader)) == 1
-    assert reader.losses == found.losses
+    assert reader.losses == result.losses
 
 
-def test_only_the_answer_that_is_a_part_is_one(reading):
-    """Of two answers behind one another, JSON or protobuf, whichever comes first."""
+def test_only_the_partial_one_of_two_responses_is_a_loss(reading):
+    """In JSON and protobuf, whichever comes first."""
     whole, part = failing(), failing(trace=OTHER)
     of_json = [text({"trace": whole}), text({"trace": part, "status": "PARTIAL"})]
     of_wire = [tempo_v2_message(whole), tempo_v2_message(part, "too large")]
     for first, second in (of_json, of_json[::-1], of_wire, of_wire[::-1]):
-        found = {
+        kinds = {
             trace.trace_id: [loss.kind for loss in trace.losses]
             for trace in reading(first + second).traces
         }
-        assert found == {TRACE: [], OTHER: ["partial_trace"]}
+        assert kinds == {TRACE: [], OTHER: ["partial_trace"]}
 
 
-def test_complete_is_no_part(reading):
-    """Tempo may say so, and a status that nobody knows says nothing."""
+def test_other_statuses_are_no_loss(reading):
+    """Tempo may report `COMPLETE`; an unknown status means nothing."""
     for status in ("COMPLETE", 0, None, 7, {"a": []}):
         assert reading(text({"trace": failing(), "status": status})).traces[0].losses == ()
     assert reading(tempo_v2_message(failing()) + b"\x18\x00").traces[0].losses == ()
 
 
-def test_many_parts_are_counted(reading):
-    """The first are named."""
+def test_many_partial_traces_are_counted(reading):
+    """Only the first ones are named."""
     answers = [
         text({"trace": process(span(1, trace=f"{n:032x}")), "status": "PARTIAL"})
         for n in range(1, 31)
     ]
-    found = reading(b"\n".join(answers))
-    assert len(found.losses) == 21
-    assert found.losses[-1].detail == "10 more incomplete traces"
+    result = reading(b"\n".join(answers))
+    assert len(result.losses) == 21
+    assert result.losses[-1].detail == "10 more incomplete traces"
 
 
-def test_an_end_that_jaeger_made_up_is_none(reading):
-    """Its warning has the one that was sent, in both of its dialects: none, one before the start, or the start."""
-    words = "Negative duration detected, sanitizing end timestamp. Original end timestamp: {} +0000 UTC, adjusted to: x"
+def test_an_end_that_jaeger_replaced_is_undone(reading):
+    """Jaeger's warning has the original one: none, before the start, or the start itself."""
+    words = (
+        "Negative duration detected, sanitizing end timestamp."
+        " Original end timestamp: {} +0000 UTC, adjusted to: x"
+    )
     for original, kinds in (
         ("1970-01-01 00:00:00", ["unended"]),
         ("2023-11-14 22:13:19.99", ["unended"]),
@@ -268,11 +272,11 @@ def test_an_end_that_jaeger_made_up_is_none(reading):
             assert [loss.kind for loss in reading(data).traces[0].losses] == kinds
 
 
-# --- documents behind one another, and damage
+# Several documents, and damage
 
 
-def test_several_traces_in_every_layout(reading):
-    """In one answer, one a line, in an array, pretty-printed, packed: each is read, without a loss."""
+def test_several_traces_are_read_in_every_layout(reading):
+    """In one response, one a line, in an array, pretty-printed, compressed: without a loss."""
     two = jaeger_v1(merged(failing(), process(span(1, None, seen(event("f"), 5), trace=OTHER))))
     one_a_line = [text({**two, "data": [trace]}) for trace in two["data"]]
     alone = list(map(text, two["data"]))
@@ -289,23 +293,23 @@ def test_several_traces_in_every_layout(reading):
         b"\xef\xbb\xbf" + text(two),
     ]
     for data in layouts:
-        found = reading(data)
-        assert [trace.trace_id for trace in found.traces] == [TRACE, OTHER], data[:60]
-        assert found.losses == (), data[:60]
+        result = reading(data)
+        assert [trace.trace_id for trace in result.traces] == [TRACE, OTHER], data[:60]
+        assert result.losses == (), data[:60]
 
 
 @pytest.mark.parametrize(
     "dialect", ["Jaeger v1", "Jaeger v1, its traces alone", "Jaeger v3", "Tempo v1", "Tempo v2"]
 )
 def test_a_cut_line_costs_only_itself(reading, dialect):
-    """A download that broke off between others."""
+    """It is what a download that broke off leaves."""
     lines = [DIALECTS[dialect](failing(trace=f"{number:032x}")) for number in range(1, 41)]
     for number in range(3, 40, 5):
         lines[number] = lines[number][:60]
-    found = reading(b"\n".join(lines))
-    assert len(found.traces) == 32
-    assert {loss.kind for loss in found.losses} == {"bad_line"}
-    assert len(found.losses) == 8
+    result = reading(b"\n".join(lines))
+    assert len(result.traces) == 32
+    assert {loss.kind for loss in result.losses} == {"bad_line"}
+    assert len(result.losses) == 8
 
 
 SMALL = merged(
@@ -320,24 +324,24 @@ SMALL = merged(
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_file_that_is_cut_anywhere_is_read_or_refused(tmp_path, dialect):
-    """At every byte: what comes back was there, and nothing raises but SourceError."""
+    """At every byte; nothing is made up, and nothing raises but SourceError."""
     path = tmp_path / "cut"
     whole = DIALECTS[dialect](SMALL)
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
         try:
-            found = read(path)
+            result = read(path)
         except SourceError as error:
             assert "\n" not in str(error)
             continue
-        assert all(set(trace.report.events) <= {"e"} for trace in found.traces)
+        assert all(set(trace.report.events) <= {"e"} for trace in result.traces)
 
 
 @pytest.mark.slow
 @hypothesis_settings(max_examples=500, deadline=None)
 @given(st.data())
 def test_any_bytes_are_read_or_refused(data):
-    """Bytes of any dialect changed, cut or repeated."""
+    """Bytes of any dialect are changed, cut or repeated."""
     forms = [dialect(SMALL) for dialect in DIALECTS.values()]
     forms += [tempo_v2_message(SMALL, "why"), *partial(SMALL).values()]
     damaged = bytearray(data.draw(st.sampled_from(forms)))
@@ -349,15 +353,16 @@ def test_any_bytes_are_read_or_refused(data):
 
 
 def _readable(data: bytes) -> None:
+    """Read bytes, and check that every loss is a known one and no failure is made up."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
         try:
-            found = read(file.name)
+            result = read(file.name)
         except SourceError:
             return
-    for trace in found.traces:
-        assert {loss.kind for loss in (*trace.losses, *found.losses)} <= set(MEANING)
+    for trace in result.traces:
+        assert {loss.kind for loss in (*trace.losses, *result.losses)} <= set(MEANING)
         assert len(trace.report.events) <= 2
 
 
@@ -390,14 +395,14 @@ JUNK = st.one_of(
 @hypothesis_settings(max_examples=500, deadline=None)
 @given(st.data())
 def test_fields_of_any_type_are_read_or_refused(data):
-    """Fields of Jaeger's and Tempo's JSON missing, of the wrong type, or repeated: no error but SourceError."""
+    """Fields of Jaeger's and Tempo's JSON are missing, of the wrong type, or repeated."""
     name = data.draw(st.sampled_from(["Jaeger v1", "Jaeger v3", "Tempo v1", "Tempo v2"]))
     document = json.loads(DIALECTS[name](SMALL))
     for _ in range(data.draw(st.integers(1, 3))):
-        found = list(json_paths(document))
-        if not found:
+        paths = list(json_paths(document))
+        if not paths:
             break
-        *path, last = data.draw(st.sampled_from(found))
+        *path, last = data.draw(st.sampled_from(paths))
         parent = document
         for key in path:
             parent = parent[key]
@@ -414,8 +419,8 @@ def test_fields_of_any_type_are_read_or_refused(data):
     "place", ["traceID", "parentSpanID", "spanID", "references", "duration", "tags", "warnings"]
 )
 @pytest.mark.parametrize("depth", [100, 900, 5_000, 200_000])
-def test_a_field_that_nests_without_end_is_no_crash(place, depth):
-    """However deep: it is refused as a whole, or left out."""
+def test_deep_nesting_does_not_crash(place, depth):
+    """However deep, it is refused as a whole, or left out."""
     document = jaeger_v1(failing())
     document["data"][0]["spans"][0][place] = "NEST"
     _readable(text(document).replace(b'"NEST"', b"[" * depth + b"]" * depth))
@@ -435,7 +440,7 @@ def test_a_field_that_nests_without_end_is_no_crash(place, depth):
     )
 
 
-def test_a_ring_of_references_is_read(reading):
+def test_a_cycle_of_references_is_read(reading):
     """Two spans that are each other's parent, and one that is its own."""
     document = jaeger_v1(
         process(span(1, 2, seen(event("e"), 5)), span(2, 1), span(3, 3, seen(event("f"), 9_000)))
@@ -444,21 +449,21 @@ def test_a_ring_of_references_is_read(reading):
     assert set(trace.report.events) == {"e", "f"}
 
 
-def test_a_resource_without_spans_is_no_trace_of_tempo(reading):
-    """On the wire it looks like one; the spans beside it are read, and nothing is taken for damage."""
+def test_a_resource_without_spans_is_not_a_response_of_tempo(reading):
+    """It looks like one on the wire; the spans beside it are read without a loss."""
     empty = {
         "resourceSpans": [
             {"resource": process(span(1), host="h", **{"a.b": "c"})["resourceSpans"][0]["resource"]}
         ]
     }
-    found = reading(tempo_message(empty) + tempo_message(failing()) + tempo_message(empty))
-    assert list(found.traces[0].report.events) == ["e"]
-    assert (found.losses, found.trace_count) == ((), 1)
+    result = reading(tempo_message(empty) + tempo_message(failing()) + tempo_message(empty))
+    assert list(result.traces[0].report.events) == ["e"]
+    assert (result.losses, result.trace_count) == ((), 1)
     assert reading(tempo_v2_message(merged(empty, failing(), empty))).losses == ()
 
 
-def test_what_is_unknown_around_a_trace_is_passed_over(reading):
-    """Fields that a later Tempo may add."""
+def test_unknown_fields_around_a_trace_are_skipped(reading):
+    """A later Tempo may add some."""
     data = (
         tempo_v2_message(failing())
         + field(0x2A, b"later")
@@ -469,17 +474,17 @@ def test_what_is_unknown_around_a_trace_is_passed_over(reading):
     assert reading(data).losses == ()
 
 
-def test_damage_inside_a_trace_of_tempo_is_said(reading):
+def test_damage_inside_a_trace_of_tempo_is_a_loss(reading):
     """The spans before it are read."""
     inner = tempo_message(failing()) + b"\x0a\x7fshort"
-    found = reading(field(0x0A, inner) + field(0x12, b"\x08\x01"))
-    assert list(found.traces[0].report.events) == ["e"]
-    assert [loss.kind for loss in found.losses] == ["bad_line"]
+    result = reading(field(0x0A, inner) + field(0x12, b"\x08\x01"))
+    assert list(result.traces[0].report.events) == ["e"]
+    assert [loss.kind for loss in result.losses] == ["bad_line"]
 
 
 @pytest.mark.slow
-def test_a_long_trace_takes_linear_time_and_no_more_than_itself(reading):
-    """A trace of 20,000 spans, of which one fails: as Jaeger and as Tempo have it."""
+def test_a_long_trace_takes_linear_time(reading):
+    """A trace of 20,000 spans with one failure, from Jaeger and from Tempo."""
     many = [span(number, number - 1 or None, end=SECOND) for number in range(1, 20_001)]
     many[500]["events"] = [seen(event("e"), 5)]
     document = process(*many)

@@ -1,4 +1,4 @@
-"""Files as they really come: large first messages, cut lines, copies that differ, damage in the middle."""
+"""Files as they come in practice: large messages, cut lines, damage in the middle."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def kinds(losses: Any) -> list[str]:
 
 
 def message(spans: int, note: int = 0) -> bytes:
-    """OTLP protobuf of one process with so many spans, the first of which fails."""
+    """Return OTLP protobuf of one process with this many spans, the first of which fails."""
     data = TracesData()
     resource_spans = data.resource_spans.add()
     resource_spans.resource.attributes.add().key = "service.name"
@@ -79,30 +79,30 @@ def message(spans: int, note: int = 0) -> bytes:
 @pytest.mark.parametrize(("spans", "note"), [(1, 0), (40, 0), (600, 0), (3000, 1000)])
 @pytest.mark.parametrize("framed", [False, True])
 def test_protobuf_is_read_whatever_the_size_of_its_first_message(reading, spans, note, framed):
-    """Below 128 bytes more, below 16 KiB, above it and above 2 MiB: its length takes one to four bytes."""
+    """The length of a message takes one to four bytes, with limits at 128, 16 Ki and 2 Mi bytes."""
     data = message(spans, note)
-    found = reading(len(data).to_bytes(4, "big") + data if framed else data)
-    assert list(found.traces[0].report.events) == ["e1"]
-    assert found.losses == ()
+    result = reading(len(data).to_bytes(4, "big") + data if framed else data)
+    assert list(result.traces[0].report.events) == ["e1"]
+    assert result.losses == ()
 
 
 @pytest.mark.parametrize("damage", [b"\xff" * 11, b"\x0d\x00", b"\x0a", b"\x0a\xff\x01x", b"\x0b"])
-def test_damage_in_protobuf_is_said(reading, damage):
-    """A varint without an end, a field cut short, no wire type: what came before is read, the rest is a loss."""
-    found = reading(message(3), damage)
-    assert list(found.traces[0].report.events) == ["e1"]
-    assert kinds(found.losses) == ["bad_line"]
+def test_damage_in_protobuf_is_a_loss(reading, damage):
+    """What comes before an endless varint, a cut field or an invalid wire type is read."""
+    result = reading(message(3), damage)
+    assert list(result.traces[0].report.events) == ["e1"]
+    assert kinds(result.losses) == ["bad_line"]
 
 
-def test_a_frame_that_lies_about_its_length_ends_the_reading(reading):
-    """What cannot be a frame is said once, not four bytes at a time."""
+def test_a_frame_with_a_wrong_length_ends_the_reading(reading):
+    """It is one loss, not one for every four bytes."""
     good = message(2)
-    found = reading(len(good).to_bytes(4, "big") + good + (10**6).to_bytes(4, "big") + b"x" * 100)
-    assert kinds(found.losses) == ["bad_line"]
+    result = reading(len(good).to_bytes(4, "big") + good + (10**6).to_bytes(4, "big") + b"x" * 100)
+    assert kinds(result.losses) == ["bad_line"]
 
 
 def growth(make: Callable[[int], bytes], size: int, reading: Callable[..., Reading]) -> float:
-    """How much longer four times the size takes, the better of three pairs."""
+    """Return how much longer four times the size takes, the best of three pairs."""
     ratios = []
     for _ in range(3):
         times = []
@@ -116,7 +116,7 @@ def growth(make: Callable[[int], bytes], size: int, reading: Callable[..., Readi
 
 
 def test_a_cut_line_full_of_quotes_takes_linear_time(reading):
-    """A worker killed while it wrote a prompt: every character is looked at a few times only."""
+    """A worker killed while writing a prompt leaves such a line."""
 
     def cut(size: int) -> bytes:
         text = json.dumps({"resourceSpans": json.dumps({"role": "user"}) * size}).encode()
@@ -127,7 +127,7 @@ def test_a_cut_line_full_of_quotes_takes_linear_time(reading):
 
 @pytest.mark.slow
 def test_documents_behind_one_another_take_linear_time(reading):
-    """Without line feeds between them too."""
+    """Also without line feeds between them."""
 
     def concatenated(size: int) -> bytes:
         return json.dumps(process(span(1, None, seen(event("e"))))).encode() * size
@@ -135,8 +135,8 @@ def test_documents_behind_one_another_take_linear_time(reading):
     assert growth(concatenated, 2_000, reading) < 9
 
 
-def test_an_array_with_a_document_on_each_line(reading):
-    """Every document is read, whole or with its end cut off."""
+def test_an_array_with_a_document_on_each_line_is_read(reading):
+    """Every complete document is read, also if the end of the array is missing."""
     documents = [
         json.dumps(process(span(number, None, seen(event(f"e{number}"))))) for number in (1, 2, 3)
     ]
@@ -152,14 +152,14 @@ def test_an_array_with_a_document_on_each_line(reading):
     "wrap", [lambda each: {"result": each}, lambda each: [each], lambda each: each]
 )
 def test_many_cut_lines_cost_only_themselves(reading, wrap):
-    """Whatever an API wraps around a line: a hundred broken ones leave the others."""
+    """A hundred broken lines leave the others readable, whatever an API wraps around each."""
     lines = []
     for number in range(1, 1001):
         line = json.dumps(wrap(process(span(number, None, seen(event(f"e{number}"))))))
         lines.append(line[:60] if number % 10 == 0 else line)
-    found = reading("\n".join(lines).encode())
-    assert len(found.traces[0].report.events) == 900
-    assert len(found.losses) == 21
+    result = reading("\n".join(lines).encode())
+    assert len(result.traces[0].report.events) == 900
+    assert len(result.losses) == 21
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,15 @@ def test_many_cut_lines_cost_only_themselves(reading, wrap):
     ],
 )
 def test_a_part_of_the_wrong_type_is_a_loss(reading, change):
-    """What is left out for its type is named by its line."""
-    found = reading(process(span(1, None, seen(event("e"))), {**span(2, 1), **change}))
-    assert kinds(found.losses) == ["bad_line"]
-    assert found.losses[0].detail.startswith("line 1: ")
+    """It is left out, and named by its line."""
+    result = reading(process(span(1, None, seen(event("e"))), {**span(2, 1), **change}))
+    assert kinds(result.losses) == ["bad_line"]
+    assert result.losses[0].detail.startswith("line 1: ")
 
 
 @pytest.mark.parametrize("place", ["resourceSpans", "scopeSpans", "spans", "resource"])
 def test_a_container_of_the_wrong_type_is_a_loss(reading, place):
-    """A map for a list, a text for an object: what hangs below is lost, and that is said."""
+    """What would be inside a map for a list, or a text for an object, is lost."""
     broken = json.loads(json.dumps(process(span(9))))
     holder = {
         "resourceSpans": broken,
@@ -193,25 +193,25 @@ def test_a_container_of_the_wrong_type_is_a_loss(reading, place):
         "resource": broken["resourceSpans"][0],
     }[place]
     holder[place] = "x" if place == "resource" else {"x": 1}
-    found = reading(process(span(1, None, seen(event("e")))), broken)
-    assert kinds(found.losses) == ["bad_line"]
+    result = reading(process(span(1, None, seen(event("e")))), broken)
+    assert kinds(result.losses) == ["bad_line"]
 
 
-def test_protobuf_says_what_it_cannot_take_too(reading):
-    """A parent that is no id is a parent that is not here, and an unknown kind is a loss, as in JSON."""
+def test_protobuf_reports_invalid_fields_as_json_does(reading):
+    """An invalid parent id is a missing parent, and an unknown kind is a loss."""
     data = TracesData.FromString(message(1))
     made = data.resource_spans[0].scope_spans[0].spans[0]
     made.parent_span_id, made.kind = b"\x01\x02", 77
-    found = reading(data.SerializeToString())
-    assert found.traces[0].root is None
-    assert kinds(found.traces[0].losses) == ["span_missing"]
-    assert kinds(found.losses) == ["bad_line"]
+    result = reading(data.SerializeToString())
+    assert result.traces[0].root is None
+    assert kinds(result.traces[0].losses) == ["span_missing"]
+    assert kinds(result.losses) == ["bad_line"]
 
 
 @given(st.data())
 @hypothesis_settings(max_examples=300, deadline=None)
 def test_any_bytes_are_read_or_refused(data):
-    """Protobuf, framed protobuf, JSON or gzip with any bytes changed, cut or repeated: no error but SourceError."""
+    """Protobuf, framed protobuf, JSON or gzip with changed bytes raise no error but SourceError."""
     plain = message(3)
     text = json.dumps(process(span(1, None, seen(event("e"))))).encode()
     forms = [
@@ -230,20 +230,21 @@ def test_any_bytes_are_read_or_refused(data):
         file.write(damaged)
         file.flush()
         try:
-            found = read(file.name)
+            result = read(file.name)
         except SourceError:
             return
-    assert sum(len(trace.report.events) for trace in found.traces) <= 2
+    assert sum(len(trace.report.events) for trace in result.traces) <= 2
 
 
 def failgraph(*words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run failgraph in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "failgraph", *words], capture_output=True, check=False, **options
     )
 
 
 def test_a_closed_standard_input_and_a_full_disk_are_errors_in_a_sentence(tmp_path):
-    """No traceback reaches anybody."""
+    """Nobody gets a traceback."""
     path = tmp_path / "traces"
     write(path, process(span(1, None, seen(event("e")))))
     closed = subprocess.run(
@@ -255,10 +256,10 @@ def test_a_closed_standard_input_and_a_full_disk_are_errors_in_a_sentence(tmp_pa
         command = f"{sys.executable} -m failgraph show {path} > /dev/full"
         full = subprocess.run(command, shell=True, capture_output=True, check=False)
         assert full.returncode == 3
-        assert full.stderr.startswith(b"failgraph: the output cannot be written: ")
+        assert full.stderr.startswith(b"failgraph: cannot write the output: ")
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_said(tmp_path, monkeypatch):
+def test_a_file_that_shrinks_while_it_is_read_is_a_loss(tmp_path, monkeypatch):
     """A log that is rotated between the two passes: what is gone is a loss."""
     from failgraph.readers import reading
 
@@ -273,13 +274,13 @@ def test_a_file_that_shrinks_while_it_is_read_is_said(tmp_path, monkeypatch):
         return iter(spans if len(done) == 1 else [each for each in spans if each.trace_id == OTHER])
 
     monkeypatch.setattr(reading, "read_pass", rotated)
-    found = read(path)
-    assert found.traces == []
-    assert kinds(found.losses) == ["partial_trace"]
+    result = read(path)
+    assert result.traces == []
+    assert kinds(result.losses) == ["partial_trace"]
 
 
 def test_every_loss_of_the_source_is_printed(tmp_path):
-    """They are on stderr one by one, with `--json` too, and never said to be elsewhere."""
+    """On stderr, one by one, also with --json."""
     path = tmp_path / "traces"
     write(path, process(span(1, None, seen(event("e")))))
     path.write_text(path.read_text() + "broken\n" * 30)
@@ -302,7 +303,7 @@ def test_every_loss_of_the_source_is_printed(tmp_path):
     ],
 )
 def test_the_demo_does_not_depend_on_the_environment(tmp_path, environ):
-    """Neither a proxy nor a sampler of the user's, nor a switch of ours, keeps it from running."""
+    """It runs with a proxy, a sampler or one of our switches in the environment."""
     pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
     pytest.importorskip(
         "opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]"

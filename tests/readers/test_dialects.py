@@ -1,4 +1,4 @@
-"""Law 2: one trace in the dialects of OTLP, Jaeger and Tempo gives one report; what is hidden is named in a table."""
+"""One trace gives one report in every dialect of OTLP, Jaeger and Tempo, except what is hidden."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ LAX = hypothesis_settings(
 Read = Callable[[bytes], Reading]
 
 
-# --- law 2
+# One report in every dialect
 
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[FailureReport, dict[str, Any]]:
-    """Any report, written as spans of two processes; no two failures within one µs."""
+    """Draw any report, as spans of two processes; no two failures are within one µs."""
     report = draw(reports())
     events, attributes = encode_report(report)
     trace = draw(st.sampled_from([TRACE, SHORT]))
     count = draw(st.integers(1, 4))
     held: dict[int, list[dict[str, Any]]] = {number: [] for number in range(1, count + 1)}
-    for position, found in enumerate(events):
+    for position, attributes in enumerate(events):
         at = 5 * MICRO + position * MICRO + draw(st.integers(0, 999))
-        held[draw(st.integers(1, count))].append(raw_event(found, at))
+        held[draw(st.integers(1, count))].append(raw_event(attributes, at))
     made = [
         span(
             number,
@@ -80,7 +80,7 @@ def documents(draw: st.DrawFn) -> tuple[FailureReport, dict[str, Any]]:
 @LAX
 @given(documents())
 def test_any_report_is_the_same_in_every_dialect(reading, drawn):
-    """Report, places, hops, order, losses; and times within 1 µs."""
+    """Report, places, hops, order and losses are equal, and times within 1 µs."""
     report, document = drawn
     expected = reading(DIALECTS["OTLP JSON"](document))
     if report.events:
@@ -95,14 +95,14 @@ def test_any_report_is_the_same_in_every_dialect(reading, drawn):
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("shape", shapes())
 def test_every_shape_is_the_same_in_every_dialect(reading, shape, dialect):
-    """What the demo makes and what goes wrong on the way: one report, the same places, the same losses."""
+    """For what the demo makes, and what goes wrong on the way."""
     document = shapes()[shape]
     same(reading(DIALECTS[dialect](document)), reading(DIALECTS["OTLP JSON"](document)))
 
 
 @pytest.mark.parametrize("shape", shapes())
 def test_the_order_of_spans_makes_no_difference(reading, shape):
-    """In what Jaeger answers it is by chance."""
+    """In Jaeger's responses it is random."""
     document, turned = shapes()[shape], shapes()[shape]
     turned["resourceSpans"].reverse()
     for resource_spans in turned["resourceSpans"]:
@@ -110,15 +110,15 @@ def test_the_order_of_spans_makes_no_difference(reading, shape):
     same(reading(text(turned)), reading(text(document)))
 
 
-# --- what survives where, row by row, and the table of what one dialect hides
+# What each dialect keeps, and what `losses.HIDDEN` says that one hides
 
 
 def jaeger(document: dict[str, Any]) -> bytes:
     return DIALECTS["Jaeger v1"](document)
 
 
-def test_only_jaegers_own_json_hides_dropped_counts(reading):
-    """The first row of the table: the loss is gone, and with it `omitted`."""
+def test_only_jaeger_v1_hides_dropped_counts(reading):
+    """The loss is missing there, and with it `omitted`."""
     dropping = process(
         span(1, None, seen(event("e"), 5), droppedEventsCount=3, droppedAttributesCount=1)
     )
@@ -130,8 +130,8 @@ def test_only_jaegers_own_json_hides_dropped_counts(reading):
     assert "`dropped_events`" in HIDDEN
 
 
-def test_only_jaegers_own_json_hides_nanoseconds(reading):
-    """The second row: within one µs the order is that of the process; an end comes up to 2 µs early."""
+def test_only_jaeger_v1_hides_nanoseconds(reading):
+    """Within one µs the process's own order decides; an end may be 2 µs early."""
     close = process(
         span(
             1,
@@ -150,8 +150,8 @@ def test_only_jaegers_own_json_hides_nanoseconds(reading):
     assert "nanoseconds" in HIDDEN
 
 
-def test_only_jaegers_own_json_hides_that_a_text_was_none(reading):
-    """The third row: an array under the name of a text is named elsewhere, and is here its JSON text."""
+def test_only_jaeger_v1_hides_that_a_value_was_not_text(reading):
+    """An array in place of a text is a loss elsewhere; there it is taken for its JSON text."""
     attributes = {**encode_event(event("e", failure_reason="boom")), PREFIX + "reason": ["a", "b"]}
     for name, dialect in DIALECTS.items():
         (trace,) = reading(dialect(process(span(1, None, raw_event(attributes, 5))))).traces
@@ -162,8 +162,8 @@ def test_only_jaegers_own_json_hides_that_a_text_was_none(reading):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_events_name_is_taken_by_an_attribute_of_that_key(reading, dialect):
-    """Jaeger's own JSON loses the name; the failure is told by its id. Other events with such a field are none."""
+def test_an_attribute_named_event_replaces_the_name_of_an_event(reading, dialect):
+    """In Jaeger's v1 JSON the failure is then recognized by its id."""
     named = {**encode_event(event("e")), "event": "retry"}
     document = process(
         span(1, None, raw_event(named, 5), raw_event({"event": "retry", "x": 1}, 6, name="log"))
@@ -175,7 +175,7 @@ def test_an_events_name_is_taken_by_an_attribute_of_that_key(reading, dialect):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_arrays_come_back_exactly(reading, dialect):
-    """The rest of a long text and the three lists of a hop, with every character that JSON minds."""
+    """The rest of a long text and the lists of a hop, with every character that JSON escapes."""
     reason = ('"\\\x00<&>\u2028😀' * 400)[:2000]
     ids = ('"quoted"', "back\\slash", "[1]", "", "\x7f\u2028", "e")
     attributes = {
@@ -188,8 +188,10 @@ def test_arrays_come_back_exactly(reading, dialect):
     )
     (trace,) = reading(DIALECTS[dialect](document)).traces
     assert trace.report.events["e"].failure_reason == reason
-    found = trace.hops[0].span.attributes
-    assert [found[PREFIX + key] for key in ("report.ids", "report.kinds", "report.boundaries")] == [
+    attributes = trace.hops[0].span.attributes
+    assert [
+        attributes[PREFIX + key] for key in ("report.ids", "report.kinds", "report.boundaries")
+    ] == [
         list(ids),
         ["a:b", "c"],
         ["agent"],
@@ -200,7 +202,7 @@ def test_arrays_come_back_exactly(reading, dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("number", [0, -1, 2**53, -(2**53), 2**63 - 1, -(2**63)])
 def test_integers_past_2_53_survive(reading, dialect, number):
-    """As text where a dialect writes them so."""
+    """They may be written as text."""
     document = process(
         span(1, None, seen(event("e", boundary="sandbox", details={"exit_code": number}), 5))
     )
@@ -212,21 +214,21 @@ def test_integers_past_2_53_survive(reading, dialect, number):
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("code", "status"), [(0, ""), (1, "OK"), (2, "ERROR")])
 def test_status_survives_without_its_description(reading, dialect, code, status):
-    """Tags, a number or a name; what it says besides may hold a secret, and is not kept."""
+    """It is a tag, a number or a name; the description may hold a secret, and is not kept."""
     document = process(
         span(1, None, seen(event("e"), 5), kind=SERVER, status={"code": code, "message": "hunter2"})
     )
-    found = reading(DIALECTS[dialect](document))
-    assert (found.traces[0].root.status, found.traces[0].root.kind) == (status, "SERVER")
-    assert "hunter2" not in repr(found)
+    result = reading(DIALECTS[dialect](document))
+    assert (result.traces[0].root.status, result.traces[0].root.kind) == (status, "SERVER")
+    assert "hunter2" not in repr(result)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "value", [{"bytesValue": "AAE="}, {"doubleValue": 0.5}, {"kvlistValue": {"values": []}}]
 )
-def test_types_that_failgraph_never_writes_are_named(reading, dialect, value):
-    """Never taken for what they are not: the mark of a peer's copy is a bool."""
+def test_types_that_failgraph_never_writes_are_losses(reading, dialect, value):
+    """A value of another type is not converted."""
     made = raw_event(encode_event(event("e")), 5)
     made["attributes"].append({"key": PREFIX + "remote", "value": value})
     (trace,) = reading(DIALECTS[dialect](process(span(1, None, made)))).traces
@@ -236,7 +238,7 @@ def test_types_that_failgraph_never_writes_are_named(reading, dialect, value):
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name.startswith("Tempo")])
 def test_what_tempo_cuts_is_text_cut(reading, dialect):
-    """A text that another encoder did not cut in pieces, as Tempo hands it on."""
+    """A text that another encoder did not split is cut by Tempo."""
     whole = {**encode_event(event("e", failure_reason="x" * 2000)), PREFIX + "reason": "x" * 3000}
     whole[PREFIX + "text_bytes"] = int(whole[PREFIX + "text_bytes"]) + 1000
     (trace,) = reading(DIALECTS[dialect](process(span(1, None, raw_event(whole, 5))))).traces
@@ -246,14 +248,14 @@ def test_what_tempo_cuts_is_text_cut(reading, dialect):
 
 @pytest.mark.parametrize("limit", range(90, 104))
 def test_a_cut_in_the_middle_of_a_character_is_text_cut(reading, limit):
-    """JSON has a mark in place of the half, protobuf half a character; the batch is read, and the loss is named."""
+    """JSON has a replacement character there, protobuf half a character; both can be read."""
     document = process(
         span(1, None, seen(event("e", failure_reason="日" * 40), 5), attributes={"note": "😀" * 99})
     )
     for data in (text(tempo(document, "batches", limit)), tempo_message(document, limit)):
-        found = reading(data)
-        (trace,) = found.traces
-        assert found.losses == ()
+        result = reading(data)
+        (trace,) = result.traces
+        assert result.losses == ()
         assert [loss.kind for loss in trace.losses] == ["text_cut"]
         assert trace.report.events["e"].failure_reason.rstrip("\ufffd") == "日" * (limit // 3)
 
@@ -266,30 +268,30 @@ def test_a_text_that_ends_in_a_replacement_character_is_whole(reading):
     assert trace.losses == ()
 
 
-def test_ids_without_their_leading_zeros(reading):
-    """Any 1 to 32 digits, upper case too."""
+def test_ids_may_lack_leading_zeros(reading):
+    """Any 1 to 32 digits, also in upper case."""
     document = jaeger_v1(process(span(1), span(0xAB, 1, seen(event("e"), 5)), service="s"))
     trace = document["data"][0]
     trace["traceID"] = trace["spans"][0]["traceID"] = "7"
     trace["spans"][0]["spanID"] = "1"
     trace["spans"][1].update(traceID="0" * 31 + "7", spanID="AB")
     trace["spans"][1]["references"] = [{"refType": "CHILD_OF", "traceID": "07", "spanID": "01"}]
-    (found,) = reading(text(document)).traces
-    assert (found.trace_id, found.failures["e"].span.span_id) == (SHORT, f"{0xAB:016x}")
-    assert found.losses == ()
+    (trace,) = reading(text(document)).traces
+    assert (trace.trace_id, trace.failures["e"].span.span_id) == (SHORT, f"{0xAB:016x}")
+    assert trace.losses == ()
 
 
 @pytest.mark.parametrize("spelled", ["parentSpanID", "process", "no trace id"])
-def test_older_spellings_of_jaegers_json(reading, spelled):
-    """The parent in a field of its own, the process inside the span, the trace's id only on the trace."""
+def test_older_forms_of_jaeger_v1_are_read(reading, spelled):
+    """Parent in a field, process inside the span, trace id only on the trace."""
     document = jaeger_v1(process(span(1), span(2, 1, seen(event("e"), 5)), service="s"))
-    for found in document["data"][0]["spans"]:
+    for item in document["data"][0]["spans"]:
         if spelled == "process":
-            found["process"] = document["data"][0]["processes"][found.pop("processID")]
+            item["process"] = document["data"][0]["processes"][item.pop("processID")]
         elif spelled == "no trace id":
-            del found["traceID"]
-        elif found["references"]:
-            found["parentSpanID"] = found.pop("references")[0]["spanID"]
+            del item["traceID"]
+        elif item["references"]:
+            item["parentSpanID"] = item.pop("references")[0]["spanID"]
     (trace,) = reading(text(document)).traces
     assert (trace.failures["e"].span.parent_span_id, trace.service, trace.losses) == (
         f"{1:016x}",
@@ -298,8 +300,8 @@ def test_older_spellings_of_jaegers_json(reading, spelled):
     )
 
 
-def test_types_that_older_stores_wrote_as_text(reading):
-    """int64 and bool as text, under their types."""
+def test_numbers_and_booleans_may_be_text_in_jaeger_v1(reading):
+    """Older stores wrote int64 and bool so, with their types."""
     document = jaeger_v1(process(span(1, None, seen(event("e", http_status=404), 5, late=True))))
     for field in document["data"][0]["spans"][0]["logs"][0]["fields"]:
         field["value"] = (
@@ -311,7 +313,7 @@ def test_types_that_older_stores_wrote_as_text(reading):
 
 
 def test_the_parent_is_the_first_reference_into_the_trace(reading):
-    """Not one into another trace, though that be CHILD_OF."""
+    """A CHILD_OF reference into another trace is not the parent."""
     document = jaeger_v1(process(span(1), span(2, 1, seen(event("e"), 5))))
     references = document["data"][0]["spans"][1]["references"]
     references[:0] = [
@@ -322,28 +324,28 @@ def test_the_parent_is_the_first_reference_into_the_trace(reading):
     assert trace.failures["e"].span.parent_span_id == f"{1:016x}"
 
 
-def test_a_process_that_is_not_there_is_said(reading):
+def test_a_missing_process_is_a_loss(reading):
     """Its spans are read, and their service is unknown."""
     document = jaeger_v1(process(span(1, None, seen(event("e"), 5))))
     document["data"][0]["processes"] = {}
-    found = reading(text(document))
-    assert (found.traces[0].service, [loss.kind for loss in found.losses]) == ("", ["bad_line"])
+    result = reading(text(document))
+    assert (result.traces[0].service, [loss.kind for loss in result.losses]) == ("", ["bad_line"])
 
 
 def test_nothing_but_what_is_needed_is_kept_of_any_dialect(reading, tmp_path):
-    """Resource and span attributes, other events, links: nowhere in what is read."""
+    """Other attributes of resources and spans, other events, and links are not kept."""
     secret = "hunter2"
     made = span(1, None, seen(event("e"), 5), raw_event({"x": secret}, 6, name="exception"))
     made["attributes"] = pairs({"authorization": secret})
     made["links"] = [{"traceId": OTHER, "spanId": "f" * 16, "attributes": pairs({"x": secret})}]
     for dialect in DIALECTS.values():
-        found = reading(dialect(process(made, token=secret)))
-        assert secret not in repr(found) + repr(list(spans(tmp_path / "downloaded")))
-        assert found.losses == ()
+        result = reading(dialect(process(made, token=secret)))
+        assert secret not in repr(result) + repr(list(spans(tmp_path / "downloaded")))
+        assert result.losses == ()
 
 
-def test_a_document_of_any_size_is_copied_by_no_writer():
-    """The stand-ins leave the document as it is, so that each test compares with the same."""
+def test_writers_leave_their_document_unchanged():
+    """So each test compares with the same document."""
     document = shapes()["a chain through three processes"]
     before = copy.deepcopy(document)
     for dialect in DIALECTS.values():

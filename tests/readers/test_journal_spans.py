@@ -1,4 +1,4 @@
-"""A journal as a source and beside a trace: what only it has is shown in its place, what both have once."""
+"""A journal as a source, and beside a trace: what both have is read once."""
 
 from __future__ import annotations
 
@@ -40,75 +40,75 @@ def both(tmp_path):
         journal = tmp_path / "journal"
         journal.mkdir(exist_ok=True)
         (journal / "policy-7-1.jsonl").write_bytes(b"".join(data))
-        (found,) = read(write(tmp_path / "trace.jsonl", document), journal=journal).traces
-        return found
+        (trace,) = read(write(tmp_path / "trace.jsonl", document), journal=journal).traces
+        return trace
 
     return make
 
 
-def losses(found: Trace) -> list[str]:
-    return [loss.kind for loss in found.losses]
+def losses(trace: Trace) -> list[str]:
+    return [loss.kind for loss in trace.losses]
 
 
-def test_what_both_have_is_there_once_and_the_trace_has_it(both):
-    """No duplicate, no loss, and not marked as the journal's."""
+def test_a_failure_in_both_is_read_once_from_the_trace(both):
+    """It is no duplicate and no loss, and is not marked as the journal's."""
     document = process(span(1, None, kind=SERVER), span(2, 1, seen(event("a"), 5 * MS)))
-    found = both(document, line("a"))
-    assert found.failures["a"].placement == "span"
-    assert losses(found) == []
-    assert show_row(found) == show_row(both(document))
+    trace = both(document, line("a"))
+    assert trace.failures["a"].placement == "span"
+    assert losses(trace) == []
+    assert show_row(trace) == show_row(both(document))
 
 
-def test_what_only_the_journal_has_is_in_its_place(both):
-    """On its span where the trace has that, below the hop, and no span is made up beside it."""
+def test_a_failure_only_in_the_journal_is_put_on_its_span(both):
+    """If the trace has that span, no other one is made up."""
     document = process(span(1, None, kind=SERVER, attributes=reported("a", own="a")), span(2, 1))
-    found = both(document, line("a", cause="b"), line("b", at=4 * MS, seq=1))
-    assert [failure.placement for failure in found.failures.values()] == ["journal"] * 2
-    assert [failure.stands_on.name for failure in found.failures.values()] == ["span-2"] * 2
-    assert found.failures["a"].span_id == f"{2:016x}"
-    assert [hop.span.span_id for hop in found.hops] == [f"{1:016x}"]
-    assert found.hops[0].failures == ["b", "a"]
-    assert found.hops[0].unreported == {"b": "no_reply"}
-    assert (found.report.failure_id, found.root_cause) == ("a", "b")
-    assert losses(found) == []
-    assert found.duration_nano == 1_000_000_000
+    trace = both(document, line("a", cause="b"), line("b", at=4 * MS, seq=1))
+    assert [failure.placement for failure in trace.failures.values()] == ["journal"] * 2
+    assert [failure.stands_on.name for failure in trace.failures.values()] == ["span-2"] * 2
+    assert trace.failures["a"].span_id == f"{2:016x}"
+    assert [hop.span.span_id for hop in trace.hops] == [f"{1:016x}"]
+    assert trace.hops[0].failures == ["b", "a"]
+    assert trace.hops[0].unreported == {"b": "no_reply"}
+    assert (trace.report.failure_id, trace.root_cause) == ("a", "b")
+    assert losses(trace) == []
+    assert trace.duration_nano == 1_000_000_000
 
 
-def test_a_span_that_never_ended_is_shown_as_such(both):
-    """Where it was, by its own name, below its parent; how long it took is unknown."""
-    found = both(process(span(1, None, kind=SERVER), service="policy"), line("a", number=2))
-    failure = found.failures["a"]
+def test_a_span_that_never_ended_has_no_duration(both):
+    """It has its own name, and is below its parent."""
+    trace = both(process(span(1, None, kind=SERVER), service="policy"), line("a", number=2))
+    failure = trace.failures["a"]
     assert (failure.stands_on.name, failure.stands_on.duration_nano) == ("span-2", None)
-    assert [hop.span.name for hop in found.hops] == ["span-1"]
-    assert [(loss.kind, loss.detail) for loss in found.losses] == [
+    assert [hop.span.name for hop in trace.hops] == ["span-1"]
+    assert [(loss.kind, loss.detail) for loss in trace.losses] == [
         ("unended", f"span-2 {2:016x}, which the journal alone knows")
     ]
 
 
 def test_a_server_that_was_killed_is_a_hop(both):
-    """Its span is known from the journal alone; the client that called it is of another service."""
+    """Only the journal knows its span; the client that called it is another service."""
     called = span(1, None, kind=CLIENT)
     killed = line("a", number=2, span_kind="SERVER", service="model")
-    found = both(process(called, service="policy"), killed)
-    assert [(hop.span.name, hop.span.service, hop.failures) for hop in found.hops] == [
+    trace = both(process(called, service="policy"), killed)
+    assert [(hop.span.name, hop.span.service, hop.failures) for hop in trace.hops] == [
         ("span-1", "policy", []),
         ("span-2", "model", ["a"]),
     ]
 
 
-def test_a_span_below_one_that_never_ended_is_no_hop(both):
-    """It is of the same process, as far as a journal can tell."""
+def test_a_span_below_one_that_never_ended_is_not_a_hop(both):
+    """It is in the same process, as far as a journal can tell."""
     document = process(span(3, 2, seen(event("b"), 6 * MS)), service="policy")
-    found = both(document, line("a", number=2, span_kind="SERVER", parent_span_id=None))
-    assert [hop.span.name for hop in found.hops] == ["span-2"]
-    assert found.hops[0].failures == ["a", "b"]
+    trace = both(document, line("a", number=2, span_kind="SERVER", parent_span_id=None))
+    assert [hop.span.name for hop in trace.hops] == ["span-2"]
+    assert trace.hops[0].failures == ["a", "b"]
 
 
-def test_a_lost_failure_span_is_not_missed(both):
+def test_a_lost_failure_span_is_no_loss(both):
     """It stood for a span that the trace has."""
     document = process(span(1, None, kind=SERVER), span(2, 1))
-    found = both(document, line("a", placement="failure_span"))
-    assert (found.failures["a"].placement, found.failures["a"].stands_on.name) == (
+    trace = both(document, line("a", placement="failure_span"))
+    assert (trace.failures["a"].placement, trace.failures["a"].stands_on.name) == (
         "journal",
         "span-2",
     )
@@ -121,55 +121,55 @@ def test_a_lost_failure_span_is_not_missed(both):
     )
 
 
-def test_a_damaged_copy_is_mended(both):
-    """A text that was cut on its way is whole in the journal; the place is the trace's."""
+def test_a_damaged_copy_is_repaired(both):
+    """A text that was cut on its way is taken from the journal, the place from the trace."""
     cut = seen(event("a", failure_reason="x" * 1000), 5 * MS)
     for each in cut["attributes"]:
         if each["key"].endswith("reason"):
             each["value"]["stringValue"] = "x" * 10
     document = process(span(1, None, cut, kind=SERVER))
     assert losses(both(document)) == ["text_cut"]
-    found = both(document, line("a", number=1, record={"failure_reason": "x" * 1000}))
-    assert found.failures["a"].event.failure_reason == "x" * 1000
-    assert (found.failures["a"].placement, losses(found)) == ("span", [])
+    trace = both(document, line("a", number=1, record={"failure_reason": "x" * 1000}))
+    assert trace.failures["a"].event.failure_reason == "x" * 1000
+    assert (trace.failures["a"].placement, losses(trace)) == ("span", [])
 
 
 def test_an_event_that_cannot_be_read_is_taken_from_the_journal(both):
-    """What a span dropped at its limits, or of which the boundary is gone."""
+    """It was dropped at a limit of its span, or has lost its boundary."""
     broken = raw_event({"nemo.gym.failure.id": "a"}, 5 * MS)
-    found = both(process(span(1, None, broken, kind=SERVER)), line("a", number=1))
-    assert found.failures["a"].placement == "journal"
-    assert "event_missing" not in losses(found)
+    trace = both(process(span(1, None, broken, kind=SERVER)), line("a", number=1))
+    assert trace.failures["a"].placement == "journal"
+    assert "event_missing" not in losses(trace)
 
 
-def test_the_observers_line_goes_before_a_peers_copy(both):
-    """On the wire or in a journal."""
-    copied = seen(event("a", failure_reason="as told"), 5 * MS, remote=True)
+def test_an_observers_line_wins_over_a_peers_copy(both):
+    """The copy may be in the trace or in a journal."""
+    copied = seen(event("a", failure_reason="a copy"), 5 * MS, remote=True)
     document = process(span(1, None, copied, kind=SERVER))
     own = line("a", number=2, record={"failure_reason": "as seen"})
-    found = both(document, line("a", number=1, remote=True, record={"failure_reason": "told"}), own)
-    assert found.failures["a"].event.failure_reason == "as seen"
-    found = both(
+    trace = both(document, line("a", number=1, remote=True, record={"failure_reason": "copy"}), own)
+    assert trace.failures["a"].event.failure_reason == "as seen"
+    trace = both(
         document,
-        line("a", number=1, remote=True, record={"failure_reason": "told by far the most"}),
+        line("a", number=1, remote=True, record={"failure_reason": "the longest copy of all"}),
     )
-    assert found.failures["a"].event.failure_reason == "as told"
-    assert found.failures["a"].decoded.remote
+    assert trace.failures["a"].event.failure_reason == "a copy"
+    assert trace.failures["a"].decoded.remote
 
 
-def test_late_is_late(both):
-    """The line says it as the event does."""
+def test_a_late_line_is_late(both):
+    """As a late event is."""
     document = process(
         span(1, None, kind=SERVER, attributes=reported("b")), span(2, 1, seen(event("b"), MS))
     )
     assert both(document, line("a", late=True)).hops[0].unreported == {"a": "late"}
 
 
-# --- outside any trace
+# Failures outside any trace
 
 
 def test_outside_any_trace_each_chain_is_one_incident(tmp_path):
-    """Failures that cause each other are together, by their first cause; those of another chain are not."""
+    """Failures that cause each other are one trace, named after the first cause."""
     journal = tmp_path / "j.jsonl"
     chain = [
         line("b", None, 1 * MS),
@@ -177,43 +177,43 @@ def test_outside_any_trace_each_chain_is_one_incident(tmp_path):
         line("d", None, 3 * MS, cause="c"),
     ]
     journal.write_bytes(b"".join([line("a", None, 0), *chain, line("e", None, 4 * MS, cause="a")]))
-    found = read(journal)
-    assert [list(each.failures) for each in found.traces] == [["a", "e"], ["b", "c", "d"]]
-    assert [each.root_cause for each in found.traces] == ["a", "b"]
-    for each in found.traces:
+    result = read(journal)
+    assert [list(each.failures) for each in result.traces] == [["a", "e"], ["b", "c", "d"]]
+    assert [each.root_cause for each in result.traces] == ["a", "b"]
+    for each in result.traces:
         assert (each.root, each.duration_nano, each.hops, each.losses) == (None, None, (), ())
         assert {failure.span_id for failure in each.failures.values()} == {None}
         assert {failure.placement for failure in each.failures.values()} == {"journal"}
-    assert [each.trace_id for each in found.traces] == [
+    assert [each.trace_id for each in result.traces] == [
         each.trace_id for each in read(journal).traces
     ]
 
 
 def test_what_was_recorded_outside_and_then_inside_a_trace_is_in_both(tmp_path):
-    """An exception that is kept and raised again: each is true."""
+    """An exception that is kept and raised again happened twice."""
     journal = tmp_path / "j.jsonl"
     journal.write_bytes(line("a", None) + line("a", 2))
     assert [list(each.failures) for each in read(journal).traces] == [["a"], ["a"]]
 
 
-# --- as a source
+# A journal as the source
 
 
 def test_a_directory_is_read_as_its_files(tmp_path):
-    """Files of several processes, one that was killed in the middle of a line, and nothing else that lies there."""
+    """Also a file with a cut last line; other files in it are ignored."""
     (tmp_path / "a-1-1.jsonl").write_bytes(line("a") + line("b")[:-20])
     (tmp_path / "b-2-1.jsonl").write_bytes(line("c"))
     (tmp_path / "notes.txt").write_text("no line")
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "link.jsonl").symlink_to("/etc/passwd")
-    found = read(tmp_path)
-    assert [list(each.failures) for each in found.traces] == [["a", "c"]]
-    assert [loss.kind for loss in found.losses] == ["bad_line"]
+    result = read(tmp_path)
+    assert [list(each.failures) for each in result.traces] == [["a", "c"]]
+    assert [loss.kind for loss in result.losses] == ["bad_line"]
     assert sum(len(each.events) for each in spans(tmp_path)) == 2
 
 
-def test_what_a_process_removed_is_said(tmp_path):
-    """The journal is no longer whole, and says so."""
+def test_removed_failures_are_a_loss(tmp_path):
+    """The journal notes how many it removed."""
     (tmp_path / "a-1-1.jsonl").write_bytes(encode_removed_note(3, "policy", 7) + line("a"))
     (loss,) = read(tmp_path).losses
     assert loss == (
@@ -223,8 +223,8 @@ def test_what_a_process_removed_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["plain", "gzip", "crlf", "bom", "array", "indented"])
-def test_lines_are_read_in_whichever_form_they_come(tmp_path, form):
-    """As all sources are."""
+def test_lines_are_read_in_every_layout(tmp_path, form):
+    """As those of all sources."""
     data = line("a") + line("b")
     documents = [json.loads(each) for each in data.splitlines()]
     forms = {
@@ -236,9 +236,9 @@ def test_lines_are_read_in_whichever_form_they_come(tmp_path, form):
         "indented": b"\n".join(json.dumps(each, indent=2).encode() for each in documents),
     }
     (tmp_path / "j").write_bytes(forms[form])
-    found = read(tmp_path / "j")
-    assert [list(each.failures) for each in found.traces] == [["a", "b"]]
-    assert found.losses == ()
+    result = read(tmp_path / "j")
+    assert [list(each.failures) for each in result.traces] == [["a", "b"]]
+    assert result.losses == ()
 
 
 BROKEN = {
@@ -256,31 +256,32 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("change", BROKEN.values(), ids=BROKEN)
-def test_a_line_that_cannot_be_one_is_a_bad_line(tmp_path, change):
+def test_an_invalid_line_is_a_bad_line(tmp_path, change):
     """The others are read."""
     broken = {**json.loads(line("b")), **change}
     (tmp_path / "j").write_bytes(line("a") + json.dumps(broken).encode() + b"\n" + line("c"))
-    found = read(tmp_path / "j")
-    assert [list(each.failures) for each in found.traces] == [["a", "c"]]
-    assert [loss.kind for loss in found.losses] == ["bad_line"]
+    result = read(tmp_path / "j")
+    assert [list(each.failures) for each in result.traces] == [["a", "c"]]
+    assert [loss.kind for loss in result.losses] == ["bad_line"]
 
 
 @pytest.mark.parametrize(
     "change", [{"span_kind": 7}, {"service": None}, {"pid": 0}, {"placement": "moon"}], ids=str
 )
-def test_what_is_odd_beside_the_record_keeps_nothing_from_being_read(tmp_path, change):
+def test_odd_values_beside_the_record_do_no_harm(tmp_path, change):
     """The failure is what counts."""
     (tmp_path / "j").write_bytes(json.dumps({**json.loads(line("b")), **change}).encode())
     assert [list(each.failures) for each in read(tmp_path / "j").traces] == [["b"]]
 
 
-# --- on the command line
+# On the command line
 
 
 def rows(capsys, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+    """Run a command with --json. Return its exit code, its rows and what it wrote to stderr."""
     code = main([*arguments, "--json"])
-    said = capsys.readouterr()
-    return code, [json.loads(each) for each in said.out.splitlines()], said.err
+    output = capsys.readouterr()
+    return code, [json.loads(each) for each in output.out.splitlines()], output.err
 
 
 @pytest.fixture
@@ -297,10 +298,10 @@ def lost(tmp_path) -> tuple[str, str]:
 
 
 def test_a_journal_beside_a_file(lost, capsys):
-    """By the option, by the setting, or as the source itself."""
+    """Given by the option, by the setting, or as the source itself."""
     trace, journal = lost
-    code, (row,), said = rows(capsys, "show", trace, "--journal", journal)
-    assert (code, said) == (0, "")
+    code, (row,), err = rows(capsys, "show", trace, "--journal", journal)
+    assert (code, err) == (0, "")
     assert row["failures"]["a"]["placement"] == "journal"
     assert row["failures"]["a"]["span_id"] == f"{2:016x}"
     assert row["losses"] == []
@@ -310,7 +311,7 @@ def test_a_journal_beside_a_file(lost, capsys):
 
 
 def test_the_setting_is_the_default(lost, capsys, setting, tmp_path):
-    """A directory that is not there yet, or has no file yet, is none; one that is named has to be there."""
+    """A missing or empty directory is ignored there; a journal given as option must exist."""
     trace, journal = lost
     setting("JOURNAL", journal)
     assert rows(capsys, "show", trace)[1][0]["losses"] == []
@@ -318,12 +319,12 @@ def test_the_setting_is_the_default(lost, capsys, setting, tmp_path):
         (tmp_path / "empty").mkdir(exist_ok=True)
         setting("JOURNAL", str(tmp_path / empty))
         assert rows(capsys, "list", trace)[0] == 0
-    code, _, said = rows(capsys, "list", trace, "--journal", str(tmp_path / "not there"))
-    assert (code, f"{tmp_path / 'not there'}: No such file" in said) == (3, True)
+    code, _, err = rows(capsys, "list", trace, "--journal", str(tmp_path / "not there"))
+    assert (code, f"{tmp_path / 'not there'}: No such file" in err) == (3, True)
 
 
-def test_the_picture_says_what_comes_from_the_journal(lost, capsys, tmp_path):
-    """On its span, or outside any trace."""
+def test_the_picture_marks_failures_from_the_journal(lost, capsys, tmp_path):
+    """On their span, or outside any trace."""
     trace, journal = lost
     Path(journal, "b.jsonl").write_bytes(line("free", None) + line("free too", None, cause="free"))
     assert main(["show", trace, "--journal", journal]) == 0
@@ -334,7 +335,7 @@ def test_the_picture_says_what_comes_from_the_journal(lost, capsys, tmp_path):
 
 
 def test_import_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
-    """What the file has is not added; a second time nothing is; and the graph is the one that the journal gives."""
+    """A second time nothing is added; the graph is the one that the journal gives."""
     trace, journal = lost
     Path(journal, "b.jsonl").write_bytes(line("free", None) + line("other", cause="a") + b'{"torn')
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
@@ -357,7 +358,7 @@ def test_import_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
 
 
 def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
-    """On whichever span it is; a peer's copy is not the observer's own."""
+    """On whichever span it is; a peer's copy does not count."""
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     copied, own = seen(event("a"), MS, remote=True), seen(event("b"), MS)
     trace = write(tmp_path / "trace.jsonl", process(span(1, None, copied, own, kind=SERVER)))
@@ -370,8 +371,8 @@ def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
     ):
         assert main(["import", str(tmp_path / "j.jsonl"), "--to", str(trace)]) == 0
         assert expected in capsys.readouterr().out
-    (found,) = read(trace).traces
-    assert not found.failures["a"].decoded.remote
+    (trace,) = read(trace).traces
+    assert not trace.failures["a"].decoded.remote
 
 
 JSON = st.recursive(
@@ -393,14 +394,14 @@ FIELDS = sorted(json.loads(line("a")))
     note=JSON,
 )
 def test_any_line_is_read_or_is_a_bad_line(tmp_path, changes, event, note):
-    """Whatever stands in its fields: the line before it is read, and nothing is raised."""
+    """Whatever is in its fields, the line before it is read, and nothing raises."""
     strange = {**json.loads(line("b")), **changes}
     if isinstance(event, dict):
         strange["event"] = {**json.loads(line("b"))["event"], **event}
     noted = {"removed": note, "service": note, "pid": note}
     data = b"".join(json.dumps(each).encode() + b"\n" for each in (strange, noted))
     (tmp_path / "j").write_bytes(line("a") + data)
-    found = read(tmp_path / "j")
-    assert "a" in {key for each in found.traces for key in each.failures}
-    for each in found.traces:
+    result = read(tmp_path / "j")
+    assert "a" in {key for each in result.traces for key in each.failures}
+    for each in result.traces:
         json.dumps(show_row(each))

@@ -1,4 +1,4 @@
-"""One trace in every form that an exporter, a Collector or a script writes: one report, the same places."""
+"""One trace gives one report in every form that exporters, Collectors and scripts write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from json_paths import json_paths
 
 @pytest.fixture
 def finished(make_provider, exporter) -> tuple[ReadableSpan, ...]:
-    """Spans of the SDK: a rollout with a chain, a recovered failure, a long text, a failure span, and a clean trace."""
+    """Return spans: a chain, a recovered failure, a long text, a failure span, a clean trace."""
     tracer = make_provider().get_tracer("test")
     with tracer.start_as_current_span("rollout"), failgraph.hop():
         with tracer.start_as_current_span("model", kind=SpanKind.SERVER), failgraph.hop():
@@ -57,16 +57,16 @@ def finished(make_provider, exporter) -> tuple[ReadableSpan, ...]:
 
 @pytest.fixture
 def message(finished) -> TracesData:
-    """The spans as OTLP's own message, made by OpenTelemetry's own encoder."""
+    """Return the spans as an OTLP message, made by OpenTelemetry's encoder."""
     return TracesData.FromString(encode_spans(finished).SerializeToString())
 
 
 @pytest.fixture
 def document(message) -> dict[str, Any]:
-    """The message as OTLP JSON, to the letter: hex ids, numbers for enums, text for 64-bit integers."""
+    """Return the message as OTLP JSON to the letter: hex ids, enum numbers, integers as text."""
     from google.protobuf.json_format import MessageToDict
 
-    found = MessageToDict(message, use_integers_for_enums=True)
+    converted = MessageToDict(message, use_integers_for_enums=True)
 
     def hex_ids(value: Any) -> Any:
         if isinstance(value, dict):
@@ -76,7 +76,7 @@ def document(message) -> dict[str, Any]:
             }
         return [hex_ids(item) for item in value] if isinstance(value, list) else value
 
-    return hex_ids(found)
+    return hex_ids(converted)
 
 
 ID_KEYS = {"traceId", "spanId", "parentSpanId"}
@@ -91,7 +91,7 @@ def changed(
     key: Callable[[str], str] = str,
     item: Callable[[str, Any], Any] = lambda _, value: value,
 ) -> Any:
-    """A document with every key and every value of a key changed."""
+    """Return a document with every key, and every value of certain keys, changed."""
     if isinstance(value, dict):
         return {key(name): changed(item(name, inner), key, item) for name, inner in value.items()}
     return [changed(inner, key, item) for inner in value] if isinstance(value, list) else value
@@ -195,7 +195,7 @@ FORMS: dict[str, Callable[[dict[str, Any], TracesData], bytes]] = {
 
 
 def essence(reading: Reading) -> list[Any]:
-    """What a reading says, without the process marks, which differ by form."""
+    """Return the content of a reading, without process numbers, which differ by form."""
     return [
         (
             trace.trace_id,
@@ -218,7 +218,7 @@ def essence(reading: Reading) -> list[Any]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_one_report_at_the_same_places(form, document, message, tmp_path):
-    """Law 2 on files: report, places, times, hops and losses are those of the plain document."""
+    """Report, places, times, hops and losses are those of the plain document."""
     reference, path = tmp_path / "reference", tmp_path / "traces"
     reference.write_bytes(text(document))
     path.write_bytes(FORMS[form](document, message))
@@ -230,7 +230,7 @@ def test_every_form_gives_one_report_at_the_same_places(form, document, message,
 
 
 def test_the_report_read_is_the_report_recorded(make_provider, exporter, tmp_path):
-    """Through the SDK, its encoder and a file, the report comes back equal."""
+    """Through the SDK, its encoder and a file it comes back equal."""
     with make_provider().get_tracer("test").start_as_current_span("work"), failgraph.hop():
         failgraph.record(
             NgFailureEvent("judge_failed", "x" * 2000, boundary="resources_server"), own=True
@@ -242,11 +242,11 @@ def test_the_report_read_is_the_report_recorded(make_provider, exporter, tmp_pat
 
 
 def test_standard_input_is_read_through_a_spool(document):
-    """`-` is standard input, also from a pipe that cannot be read twice."""
+    """`-` also reads a pipe, which cannot be read twice."""
     command = [sys.executable, "-m", "failgraph", "list", "-", "--json"]
     for data in (lines(document), gzip.compress(text(document, indent=2))):
-        found = subprocess.run(command, input=data, capture_output=True, check=True)
-        assert json.loads(found.stdout)["count"] == 4
+        done = subprocess.run(command, input=data, capture_output=True, check=True)
+        assert json.loads(done.stdout)["count"] == 4
     empty = subprocess.run(command, input=b"", capture_output=True)
     assert (empty.returncode, empty.stderr) == (
         3,
@@ -265,8 +265,8 @@ def test_standard_input_is_read_through_a_spool(document):
         (b"\xff\x06\x00\x00sNaPpY" + b"x" * 20, "snappy"),
     ],
 )
-def test_a_compression_that_is_not_read_is_named(tmp_path, data, name):
-    """The error says which it is and what to do."""
+def test_an_unsupported_compression_is_named(tmp_path, data, name):
+    """The error names it, and what to do."""
     path = tmp_path / "traces"
     path.write_bytes(data)
     with pytest.raises(SourceError, match=f"is compressed with {name}, which is not supported"):
@@ -274,7 +274,7 @@ def test_a_compression_that_is_not_read_is_named(tmp_path, data, name):
 
 
 def test_gzip_that_ends_early_gives_what_came_before(document, tmp_path):
-    """A file that is still being written is read as far as it goes, and the rest is a loss."""
+    """A file that is still being written is read as far as it goes; the rest is a loss."""
     path = tmp_path / "traces.gz"
     many = b"\n".join([lines(document)] * 200)
     path.write_bytes(gzip.compress(many)[:-40])
@@ -285,7 +285,7 @@ def test_gzip_that_ends_early_gives_what_came_before(document, tmp_path):
 
 @pytest.mark.parametrize("form", ["lines", "several pretty-printed"])
 def test_a_broken_part_costs_only_itself(form, document, message, tmp_path):
-    """A line cut short, in the middle or at the end, is named by its number, and the rest is read."""
+    """A cut line is named by its number, and the rest is read."""
     path = tmp_path / "traces"
     whole = FORMS[form](document, message)
     path.write_bytes(text(document)[:150] + b"\n" + whole + b"\n" + text(document)[:50])
@@ -307,8 +307,8 @@ def read_from(folder: Path, data: bytes) -> Reading:
 
 
 @pytest.mark.parametrize("form", ["protobuf", "protobuf, length-prefixed"])
-def test_protobuf_that_ends_early_or_has_a_broken_part(form, document, message, tmp_path):
-    """What stands before the end is read; a message that cannot be parsed costs only itself."""
+def test_protobuf_that_ends_early_is_read_up_to_there(form, document, message, tmp_path):
+    """A message that cannot be parsed costs only itself."""
     extra = copy.deepcopy(message)
     extra.resource_spans[0].scope_spans[0].spans[0].name = "cut off"
     path = tmp_path / "traces"
@@ -320,7 +320,7 @@ def test_protobuf_that_ends_early_or_has_a_broken_part(form, document, message, 
 
 
 def test_only_what_is_needed_is_kept(document, tmp_path):
-    """Of resource and span attributes nothing but ours, the service's name and the rollout's id is in what is read."""
+    """Of resources and spans: our attributes, the service's name and the rollout's id."""
     for resource in document["resourceSpans"]:
         resource["resource"]["attributes"].append(
             {"key": "Authorization", "value": {"stringValue": "s3cret-token"}}
@@ -356,14 +356,14 @@ JUNK = st.one_of(
 )
 @given(data=st.data())
 def test_a_damaged_document_never_raises_and_never_invents_a_failure(document, tmp_path, data):
-    """With fields missing, of the wrong type, or repeated, what is read was there, and losses say what is not."""
+    """With fields missing, repeated or of the wrong type, losses name what is not there."""
     original = read_from(tmp_path, text(document)).traces[0]
     damaged = copy.deepcopy(document)
     for _ in range(data.draw(st.integers(1, 3))):
-        found = list(json_paths(damaged))
-        if not found:
+        paths = list(json_paths(damaged))
+        if not paths:
             break
-        *path, last = data.draw(st.sampled_from(found))
+        *path, last = data.draw(st.sampled_from(paths))
         parent = damaged
         for key in path:
             parent = parent[key]
@@ -399,13 +399,14 @@ MEASURE = """
 import resource, sys
 from failgraph.readers import read
 reading = read(sys.argv[1])
-assert (len(reading.traces), reading.trace_count) == (100, 10000), (len(reading.traces), reading.trace_count)
+counts = (len(reading.traces), reading.trace_count)
+assert counts == (100, 10000), counts
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
 def big_file(path: Path, length: int) -> None:
-    """200,000 spans in 10,000 traces, of which 1 % fail, in lines of 500 spans; each span has an attribute so long."""
+    """Write 200,000 spans in 10,000 traces, of which 1 % fail; each span has a long attribute."""
     from builders import event
     from otlp_file import pairs, seen, span
 
@@ -413,44 +414,46 @@ def big_file(path: Path, length: int) -> None:
     failing = seen(event("e"), 5)
     with path.open("w") as file:
         for batch in range(400):
-            found = []
+            batch_spans = []
             for number in range(batch * 500, batch * 500 + 500):
                 trace, place = divmod(number, 20)
                 made = span(place + 1, 1 if place else None, trace=f"{trace + 1:032x}")
                 made["attributes"] = note
                 if trace % 100 == 0 and place == 7:
                     made["events"] = [failing]
-                found.append(made)
-            print(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": found}]}]}), file=file)
+                batch_spans.append(made)
+            print(
+                json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": batch_spans}]}]}), file=file
+            )
 
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_not_needed(tmp_path):
-    """200,000 spans, 1 % of the traces failing: attributes ten times as long cost no more than a line of the file."""
+    """Attributes ten times as long take no more memory than a line of the file."""
     peaks = []
     for length in (20, 200):
         path = tmp_path / f"big-{length}"
         big_file(path, length)
-        found = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True
         )
-        peaks.append(int(found.stdout))
+        peaks.append(int(done.stdout))
         path.unlink()
     assert peaks[1] <= 1.1 * peaks[0], peaks
 
 
-def test_progress_goes_up_to_the_whole(document, tmp_path):
-    """Both passes count, and the last word is that all is done."""
+def test_progress_counts_both_passes(document, tmp_path):
+    """The last call has the total."""
     path = tmp_path / "traces"
     path.write_bytes(lines(document))
-    told: list[tuple[int, int]] = []
-    read(path, progress=lambda done, size: told.append((done, size)))
-    assert told == sorted(told)
-    assert told[-1] == (2 * path.stat().st_size, 2 * path.stat().st_size)
+    calls: list[tuple[int, int]] = []
+    read(path, progress=lambda done, size: calls.append((done, size)))
+    assert calls == sorted(calls)
+    assert calls[-1] == (2 * path.stat().st_size, 2 * path.stat().st_size)
 
 
 def test_a_directory_or_a_missing_file_is_named(tmp_path):
-    """What cannot be opened is an error that names it and says why."""
+    """What cannot be opened is an error that names it, and gives the reason."""
     for source, why in ((tmp_path, "directory"), (tmp_path / "nothing", "No such file")):
         with pytest.raises(SourceError, match=why) as caught:
             read(source)

@@ -1,4 +1,4 @@
-"""OTLP JSON back to failure graphs: what is read, what is said to be lost, and which rule decides each field."""
+"""OTLP JSON files: what is read, what is a loss, and what a file without a trace contains."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from trace_reading import OTHER_TRACE, failing_span, hop_of, loss_kinds, read_do
 
 
 def forms() -> dict[str, bytes]:
-    """The same two spans in each form of a file."""
+    """Return the same two spans in each layout of a file."""
     first, second = process(span(1)), process(span(2, 1, seen(event("e1"), 5)))
     both = {"resourceSpans": first["resourceSpans"] + second["resourceSpans"]}
     lines = [json.dumps(first).encode(), json.dumps(second).encode()]
@@ -51,8 +51,8 @@ def forms() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("form", forms())
-def test_each_form_of_a_file_is_read(form: str, tmp_path: Path) -> None:
-    """JSON lines and one document, pretty-printed too, give the same spans without a loss."""
+def test_each_layout_of_a_file_is_read(form: str, tmp_path: Path) -> None:
+    """JSON lines and one document, also pretty-printed, give the same spans without a loss."""
     (tmp_path / "f").write_bytes(forms()[form])
     reading = read(tmp_path / "f")
     assert (reading.trace_count, reading.losses) == (1, ())
@@ -63,7 +63,7 @@ def test_each_form_of_a_file_is_read(form: str, tmp_path: Path) -> None:
 def test_what_the_sdk_writes_is_read(
     make_provider: Callable[..., TracerProvider], tmp_path: Path, exporter: Any
 ) -> None:
-    """A report written through the real SDK and its OTLP JSON file exporter comes back as the hop knew it."""
+    """A report written by the SDK's OTLP JSON file exporter comes back as the hop knew it."""
     module = pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     provider = make_provider()
     provider.add_span_processor(SimpleSpanProcessor(module.FileSpanExporter(tmp_path / "f")))
@@ -98,7 +98,7 @@ def test_what_the_sdk_writes_is_read(
 
 
 def test_broken_lines_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
-    """A broken line is a bad_line with its number; the others are read."""
+    """Each broken line is a bad_line with its number, and without its content."""
     reading = read_documents(
         tmp_path,
         process(failing_span()),
@@ -115,7 +115,7 @@ def test_broken_lines_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
 
 
 def test_many_broken_lines_are_counted(tmp_path: Path) -> None:
-    """However many lines are broken, the losses stay few and together count them all."""
+    """The losses stay few, and together count all broken lines."""
     reading = read_documents(tmp_path, process(failing_span()), *[b"broken"] * 1000)
     assert len(reading.losses) < 100
     assert f"{1000 - (len(reading.losses) - 1)} " in reading.losses[-1].detail
@@ -133,14 +133,14 @@ def test_many_broken_lines_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_a_span_without_an_id_is_a_bad_line(ids: dict[str, Any], tmp_path: Path) -> None:
-    """A span without a usable id is named with its line, and the rest is read."""
+    """It is named with its line, and the rest is read."""
     reading = read_documents(tmp_path, process(failing_span()), process({**span(2), **ids}))
     assert (len(reading.traces), loss_kinds(reading.losses)) == (1, ["bad_line"])
     assert "line 2" in reading.losses[0].detail
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
         (b"", "empty"),
         (b"\n \n", "empty"),
@@ -153,21 +153,21 @@ def test_a_span_without_an_id_is_a_bad_line(ids: dict[str, Any], tmp_path: Path)
         (json.dumps(process()).encode(), "1 JSON document"),
     ],
 )
-def test_a_file_without_a_trace_says_what_it_holds(
-    content: bytes, said: str, tmp_path: Path
+def test_a_file_without_a_trace_is_refused_with_its_content(
+    content: bytes, reason: str, tmp_path: Path
 ) -> None:
-    """A file that holds no trace is a SourceError that names the file and what was found instead."""
+    """The SourceError names the file, and what it contains instead."""
     path = tmp_path / "f"
     path.write_bytes(content)
     for reader in (read, lambda source: list(spans(source))):
         with pytest.raises(SourceError) as caught:
             reader(path)
-        assert said in str(caught.value)
+        assert reason in str(caught.value)
         assert str(path) in str(caught.value)
 
 
 def test_a_source_that_cannot_be_opened_is_a_source_error(tmp_path: Path) -> None:
-    """A missing file and a directory are SourceErrors that say why."""
+    """For a missing file and a directory the error gives the reason."""
     for path, why in (
         (tmp_path / "missing", os.strerror(2)),
         (tmp_path, "a directory without .jsonl files"),
@@ -177,7 +177,7 @@ def test_a_source_that_cannot_be_opened_is_a_source_error(tmp_path: Path) -> Non
 
 
 def test_a_pipe_is_read_or_refused_with_a_reason(tmp_path: Path) -> None:
-    """A source that can be read only once is read, or refused in words."""
+    """A source that can be read only once is read, or refused in a sentence."""
     ends = os.pipe()
     with os.fdopen(ends[1], "wb") as writer:
         writer.write(json.dumps(process(failing_span())).encode())
@@ -190,7 +190,7 @@ def test_a_pipe_is_read_or_refused_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_traces_without_failures_are_counted(tmp_path: Path) -> None:
-    """No failures in N traces is no error, and N is exact."""
+    """The number of traces is exact, and having no failures is no error."""
     reading = read_documents(
         tmp_path, *(process(span(1, trace=f"{number:032x}"), span(2, 1)) for number in range(1, 13))
     )
@@ -216,7 +216,7 @@ def test_ids_are_lower_case(tmp_path: Path) -> None:
 
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
-    """Attributes that failgraph does not need, of resource, span and foreign events, are nowhere in the result."""
+    """Attributes that are not needed, of resources, spans and other events, are not kept."""
     secret = "hunter2"
     kept = failing_span(
         attributes={"http.request.header.authorization": secret, "nemo.gym.rollout.id": "r1"}
@@ -275,15 +275,15 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     ],
 )
 def test_junk_is_read_without_an_exception(junk: object, tmp_path: Path) -> None:
-    """Whatever JSON stands in the file, what can be read is read."""
+    """Whatever JSON is in the file, the rest of it is read."""
     reading = read_documents(tmp_path, junk, process(failing_span()))
     trace = next(trace for trace in reading.traces if "e1" in trace.report.events)
     json.dumps(show_row(trace))
 
 
 @pytest.mark.parametrize("key", ["i" * 129, "x\ud800y"], ids=["too-long", "surrogate"])
-def test_an_own_id_out_of_bounds_is_read(key: str, tmp_path: Path) -> None:
-    """An own failure that no report can name is a loss, not the end of the command."""
+def test_an_own_id_that_a_report_cannot_name_is_a_loss(key: str, tmp_path: Path) -> None:
+    """An id that is too long or has a surrogate does not stop the command."""
     attributes = {**encode_event(event("e1")), PREFIX + "id": key}
     trace = read_trace(
         tmp_path, process(span(1, None, raw_event(attributes), attributes=reported(key, own=key)))
@@ -293,8 +293,8 @@ def test_an_own_id_out_of_bounds_is_read(key: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["x", "", "1e3", "99999999999999999999999"])
-def test_an_integer_that_is_none_is_not_made_up(wrong: str, tmp_path: Path) -> None:
-    """An exit code that cannot be read is left out and named: 0 would be a lie."""
+def test_an_invalid_integer_is_a_loss(wrong: str, tmp_path: Path) -> None:
+    """An exit code that cannot be read is left out: 0 would be wrong."""
     encoded = seen(event("e1", boundary="sandbox", details={"exit_code": 137}))
     pair = next(pair for pair in encoded["attributes"] if pair["key"].endswith("exit_code"))
     pair["value"] = {"intValue": wrong}
@@ -305,7 +305,7 @@ def test_an_integer_that_is_none_is_not_made_up(wrong: str, tmp_path: Path) -> N
 
 
 def test_integers_may_be_numbers(tmp_path: Path) -> None:
-    """The JSON encoding allows 64-bit integers as numbers too."""
+    """OTLP's JSON encoding allows 64-bit integers as numbers, too."""
     encoded = seen(event("e1", boundary="sandbox", details={"exit_code": -9}))
     for pair in encoded["attributes"]:
         if "intValue" in pair["value"]:

@@ -1,4 +1,4 @@
-"""Saved rows as a source: one trace an attempt, with the failures that the row tells of and nothing made up."""
+"""Saved rows as a source: one trace per attempt, with the failures of the row."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def file(tmp_path: Path):
 
 
 def report_of(trace: Trace) -> Any:
-    """The report on the wire, with short ids."""
+    """Return the report on the wire, with short ids."""
     return json.loads(ROW_ID.sub("row-", trace.report.model_dump_json()))
 
 
 @pytest.mark.parametrize("case", FAILING, ids=lambda case: case.name)
 def test_each_shape_of_row_gives_its_report(case: Row, file) -> None:
-    """The failures, their causes, the own one, the rollout's id and the server; nothing is lost."""
+    """Failures, causes, own failure, rollout and server are read without a loss."""
     reading = read(file(case.row))
     (trace,) = reading.traces
     assert report_of(trace)["events"] == case.events
@@ -54,7 +54,7 @@ def test_each_shape_of_row_gives_its_report(case: Row, file) -> None:
 
 
 def test_a_row_that_scored_did_not_fail(file) -> None:
-    """Its failures are recovered: in the report, and on the chain of no own failure."""
+    """Its failures are recovered: they are on the chain of no own failure."""
     for case in FAILING:
         (trace,) = read(file(case.row)).traces
         if case.failure_id is None:
@@ -65,7 +65,7 @@ def test_a_row_that_scored_did_not_fail(file) -> None:
 
 
 def test_each_attempt_is_a_trace_of_its_own(file) -> None:
-    """A row without failures too; its trace is there and holds none."""
+    """Also one without failures."""
     reading = read(file(*(case.row for case in ROWS)))
     assert reading.trace_count == reading.rows == len(ROWS)
     assert len(reading.traces) == len(FAILING)
@@ -73,12 +73,12 @@ def test_each_attempt_is_a_trace_of_its_own(file) -> None:
 
 def test_traces_stay_in_the_order_of_the_file(file) -> None:
     """A row has no time to sort by."""
-    found = read(file(*(case.row for case in ROWS))).traces
-    assert [trace.rollout_ids for trace in found] == [(case.rollout_id,) for case in FAILING]
+    traces = read(file(*(case.row for case in ROWS))).traces
+    assert [trace.rollout_ids for trace in traces] == [(case.rollout_id,) for case in FAILING]
 
 
 def test_ids_are_made_of_the_content(file, tmp_path: Path) -> None:
-    """The same row, formatted otherwise, is the same trace; one that differs anywhere is another."""
+    """The same row in another format is the same trace; any difference makes another one."""
     row = FAILING[0].row
     pretty = json.dumps(dict(reversed(row.items())), indent=2).encode()
     other = tmp_path / "other.jsonl"
@@ -90,7 +90,7 @@ def test_ids_are_made_of_the_content(file, tmp_path: Path) -> None:
 
 
 def test_times_are_unknown_and_no_loss(file) -> None:
-    """A row has neither start nor duration, and a failure of it no time: null, and nothing was lost."""
+    """Start, duration and times of failures are null."""
     path = file(FAILING[1].row)
     (trace,) = read(path).traces
     shown = show_row(trace)
@@ -104,7 +104,7 @@ def test_times_are_unknown_and_no_loss(file) -> None:
 
 @pytest.mark.parametrize("row", [*EVIDENCE, INPUT])
 def test_evidence_and_inputs_are_no_attempts(row, file) -> None:
-    """They give no trace; beside attempts they are passed over without a loss."""
+    """They give no trace; beside attempts they are skipped without a loss."""
     reading = read(file(row, scored(1)))
     assert (reading.trace_count, reading.losses) == (1, ())
     with pytest.raises(SourceError, match="1 saved row, but no attempt that Gym counted"):
@@ -112,19 +112,19 @@ def test_evidence_and_inputs_are_no_attempts(row, file) -> None:
 
 
 def test_no_rows_no_failures_and_no_rollout_file_are_three_messages(file, capsys) -> None:
-    """An empty file, one of clean rollouts, and one of something else."""
-    said = []
+    """For an empty file, clean rollouts, and a file of something else."""
+    results = []
     for rows in ((), (scored(1), scored(2)), ({"hello": 1},)):
         code = main(["list", str(file(*rows))])
-        said.append((code, capsys.readouterr().err))
-    assert [code for code, _ in said] == [3, 0, 3]
-    assert said[0][1].endswith("contains no trace: it is empty\n")
-    assert said[1][1] == "failgraph: no failures in 2 saved rows\n"
-    assert said[2][1].endswith("only 1 JSON document in an unknown format\n")
+        results.append((code, capsys.readouterr().err))
+    assert [code for code, _ in results] == [3, 0, 3]
+    assert results[0][1].endswith("contains no trace: it is empty\n")
+    assert results[1][1] == "failgraph: no failures in 2 saved rows\n"
+    assert results[2][1].endswith("only 1 JSON document in an unknown format\n")
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "problem"),
     [
         ({"schema_version": 2}, "schema_version 2"),
         ({"schema_version": True}, "schema_version True"),
@@ -135,19 +135,19 @@ def test_no_rows_no_failures_and_no_rollout_file_are_three_messages(file, capsys
         ({"delivery": "maybe"}, "unknown delivery"),
     ],
 )
-def test_an_envelope_that_is_not_known_is_refused(row, says, file) -> None:
-    """Gym asks readers of a `RolloutFailure` to refuse versions and fields that they do not know, not to drop them."""
+def test_an_unknown_envelope_is_refused(row, problem, file) -> None:
+    """Gym asks readers of a `RolloutFailure` to refuse unknown versions and fields."""
     (case,) = (case for case in ROWS if case.name.endswith("RolloutFailure of the environment"))
     reading = read(file({**case.row, **row}, scored(1)))
     assert reading.traces == []
     ((kind, detail),) = reading.losses
     assert kind == "bad_line"
     assert detail.startswith("line 1: a RolloutFailure")
-    assert says in detail
+    assert problem in detail
 
 
-def test_a_broken_line_does_not_cost_its_neighbours(file) -> None:
-    """A collector that was killed in the middle of a line leaves a broken one; the rows around it are read."""
+def test_a_broken_line_costs_only_itself(file) -> None:
+    """A collector that is killed while writing leaves one."""
     row = json.dumps(FAILING[0].row).encode()
     reading = read(file(row[:80], FAILING[1].row, b'{"_ng_task', FAILING[3].row, row[:-5]))
     assert [trace.rollout_ids[0] for trace in reading.traces] == [
@@ -184,8 +184,8 @@ def test_a_broken_line_does_not_cost_its_neighbours(file) -> None:
         ([1], "gone", {"event_missing"}),
     ],
 )
-def test_what_is_wrong_in_a_report_is_said(events, failure_id, kinds, file) -> None:
-    """A damaged report gives what is left of it, and a loss for what is not."""
+def test_damage_in_a_report_is_a_loss(events, failure_id, kinds, file) -> None:
+    """What is left of the report is read."""
     reading = read(
         file(attempt_row(1, reward=1, _ng_failure_events=events, _ng_failure_id=failure_id))
     )
@@ -196,8 +196,8 @@ def test_what_is_wrong_in_a_report_is_said(events, failure_id, kinds, file) -> N
 @pytest.mark.parametrize(
     "events", [{}, [1], {"gone": {"failure_kind": "x"}}, {"other": {"boundary": "model"}}]
 )
-def test_a_report_without_its_own_failure_leaves_the_class(events, file) -> None:
-    """What the row says besides is what its rollout failed with; that something is missing stays told."""
+def test_without_the_own_failure_the_class_of_the_row_counts(events, file) -> None:
+    """The rollout failed with that; the report stays omitted."""
     row = attempt_row(
         1, _ng_failure_class="judge_failed", _ng_failure_events=events, _ng_failure_id="gone"
     )
@@ -207,8 +207,8 @@ def test_a_report_without_its_own_failure_leaves_the_class(events, file) -> None
     assert trace.hops[0].report.omitted
 
 
-def test_a_row_with_too_many_failures_keeps_those_of_a_report(file) -> None:
-    """A trace that is larger than a backend takes would end an import; the own chain goes first, then the newest."""
+def test_a_row_with_too_many_failures_keeps_256(file) -> None:
+    """First the own chain, then the newest: a larger trace would not fit a backend."""
     events: dict[str, Any] = {
         f"e{n}": {"boundary": "model", "failure_kind": "x"} for n in range(1000)
     }
@@ -222,7 +222,7 @@ def test_a_row_with_too_many_failures_keeps_those_of_a_report(file) -> None:
     assert trace.hops[0].report.omitted
 
 
-def test_hostile_rows_are_bounded_and_never_raise(file) -> None:
+def test_hostile_rows_never_raise(file) -> None:
     """Values of every wrong type, in every key that is read."""
     keys = [
         "_ng_failure_class",
@@ -292,7 +292,7 @@ def test_many_losses_of_a_kind_are_counted(file) -> None:
 
 
 def test_gzip_and_arrays_of_rows_are_read(file, tmp_path: Path) -> None:
-    """The same rows in gzip, and as one JSON array."""
+    """They give the same traces as plain lines."""
     plain = [trace.trace_id for trace in read(file(*(case.row for case in FAILING))).traces]
     packed = tmp_path / "rollouts.jsonl.gz"
     packed.write_bytes(gzip.compress(lines(*(case.row for case in FAILING))))

@@ -82,8 +82,8 @@ def test_failures_are_ordered_by_time_seq_and_id(
     first: tuple[int, int, str], second: tuple[int, int, str], root: str, tmp_path: Path
 ) -> None:
     """The first one is the root cause if there is no own failure."""
-    found = [seen(event(key), at, seq=seq) for at, seq, key in (first, second)]
-    trace = read_trace(tmp_path, process(span(1, None, *found)))
+    events = [seen(event(key), at, seq=seq) for at, seq, key in (first, second)]
+    trace = read_trace(tmp_path, process(span(1, None, *events)))
     assert trace.root_cause == root
     assert next(iter(trace.failures)) == root
 

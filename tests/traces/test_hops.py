@@ -40,7 +40,7 @@ from trace_reading import hop_of, loss_kinds, read_trace
     ],
 )
 def test_which_spans_are_hops(inner: dict[str, Any], is_hop: bool, tmp_path: Path) -> None:
-    """SERVER and CONSUMER spans and spans with a report are hops; the nearest one owns a failure."""
+    """SERVER and CONSUMER spans, and spans with a report; a failure belongs to the nearest."""
     trace = read_trace(
         tmp_path, process(span(1), span(2, 1, **inner), span(3, 2, seen(event("e1"))))
     )
@@ -117,7 +117,7 @@ def test_why_a_failure_is_unreported(
     reason: str,
     tmp_path: Path,
 ) -> None:
-    """`late` if the event is, else `cut` if a hop in between wrote report.omitted, else `no_reply`."""
+    """`late` if the event is; `cut` if a hop in between wrote report.omitted; else `no_reply`."""
     trace = read_trace(
         tmp_path,
         process(

@@ -1,4 +1,4 @@
-"""Copies of one span, and what a span says about itself."""
+"""Copies of one span, and the properties of a span."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def test_copies_of_a_span_are_merged(tmp_path):
 
 def test_two_different_spans_with_one_id_are_a_loss(tmp_path):
     """If name or process differ they are no copies; the failures of both are kept."""
-    found = read_documents(
+    reading = read_documents(
         tmp_path,
         process(span(1, None, seen(event("a")))),
         process(span(1, None, seen(event("b")), name="other")),
     )
-    assert set(found.traces[0].report.events) == {"a", "b"}
-    assert loss_kinds(found.losses) == ["duplicate"]
+    assert set(reading.traces[0].report.events) == {"a", "b"}
+    assert loss_kinds(reading.losses) == ["duplicate"]
 
 
 def record(**fields):

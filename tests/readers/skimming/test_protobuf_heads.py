@@ -1,4 +1,4 @@
-"""Many spans of protobuf at once: rows where every span is usual, and nothing where one is not."""
+"""Ids and times of many protobuf spans at once, unless one of them is unusual."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ COUNT = 20
 
 
 def message(change: Callable[[Any], object] = lambda _: None) -> Any:
-    """Twenty usual spans with more in them than their beginnings, one of which may be changed; and two others."""
-    found = ResourceSpans(schema_url="https://s")
-    found.resource.attributes.add(key="service.name").value.string_value = "agent"
+    """Return twenty usual spans, one of which may be changed, and two in another scope."""
+    resource_spans = ResourceSpans(schema_url="https://s")
+    resource_spans.resource.attributes.add(key="service.name").value.string_value = "agent"
     for scope, count in enumerate((COUNT, 2)):
-        scope_spans = found.scope_spans.add(schema_url="https://s")
+        scope_spans = resource_spans.scope_spans.add(schema_url="https://s")
         scope_spans.scope.name = "httpx"
         for at in range(count):
             scope_spans.spans.add(
@@ -31,35 +31,35 @@ def message(change: Callable[[Any], object] = lambda _: None) -> Any:
                 start_time_unix_nano=1_700_000_000_000_000_000 + at,
                 end_time_unix_nano=2**64 - 1 - at,
             ).attributes.add(key="url.full").value.string_value = "http://h"
-    change(found.scope_spans[0].spans[7])
-    return found
+    change(resource_spans.scope_spans[0].spans[7])
+    return resource_spans
 
 
 def rows(data: bytes) -> list[bytes]:
-    """Of both scopes."""
+    """Return the rows of both scopes."""
     return list(islice(span_rows(data, COUNT + 2), 2))
 
 
 def seen(spans: Iterable[Any]) -> list[tuple[bytes, int, int]]:
-    """What is to be read of them."""
+    """Return what should be read of these spans."""
     return [(each.trace_id, each.start_time_unix_nano, each.end_time_unix_nano) for each in spans]
 
 
 def test_usual_spans_are_read_at_once():
-    """Ids and times are those that parsing each span gives, in its order, of each scope."""
+    """Ids and times are those that parsing each span gives, in its order."""
     made = message()
-    found = rows(made.SerializeToString())
-    assert [are_usual(each, count) for each, count in zip(found, (COUNT, 2), strict=True)] == [
+    scopes = rows(made.SerializeToString())
+    assert [are_usual(each, count) for each, count in zip(scopes, (COUNT, 2), strict=True)] == [
         True,
         True,
     ]
-    assert [list(row_times(each)) for each in found] == [
+    assert [list(row_times(each)) for each in scopes] == [
         seen(scope.spans) for scope in made.scope_spans
     ]
-    assert not are_usual(found[0], COUNT - 1)
+    assert not are_usual(scopes[0], COUNT - 1)
 
 
-def test_of_a_field_that_is_there_twice_the_last_counts():
+def test_the_last_of_repeated_fields_counts():
     """As in protobuf."""
     first, last = (
         Span(
@@ -73,9 +73,9 @@ def test_of_a_field_that_is_there_twice_the_last_counts():
     )
     twice = first.SerializeToString() + last.SerializeToString()
     scope = b"\x12" + bytes((len(twice),)) + twice
-    found, *_ = rows(b"\x12" + bytes((len(scope),)) + scope)
-    assert are_usual(found, 1)
-    assert list(row_times(found)) == seen([last])
+    first_scope, *_ = rows(b"\x12" + bytes((len(scope),)) + scope)
+    assert are_usual(first_scope, 1)
+    assert list(row_times(first_scope)) == seen([last])
 
 
 UNUSUAL: dict[str, Callable[[Any], object]] = {
@@ -96,15 +96,15 @@ UNUSUAL: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("change", UNUSUAL.values(), ids=UNUSUAL)
-def test_one_unusual_span_is_enough(change):
-    """Then its scope is read span by span; the others are not."""
+def test_one_unusual_span_makes_its_scope_unusual(change):
+    """Its scope is then read span by span; the other scope is not."""
     first, second = rows(message(change).SerializeToString())
     assert not are_usual(first, COUNT)
     assert are_usual(second, 2)
 
 
 def test_damage_and_few_spans_give_no_rows():
-    """What cannot be parsed at once, and what is not worth it."""
+    """Damage cannot be parsed at once, and few spans are not worth it."""
     data = message().SerializeToString()
     assert [are_usual(each, 2) for each in islice(span_rows(data, 2), 2)] == [False, False]
     assert not are_usual(rows(data + b"\x12\x04\x12\x02\x0a\x10")[0], COUNT)

@@ -1,4 +1,4 @@
-"""What is passed over changes nothing: read in full or skimmed, a source holds the same, whatever is wrong with it."""
+"""Skimming changes nothing: a source holds what it holds when it is read in full."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHERS = [f"{number:032x}" for number in range(1, 9)]
 
 
 def documents() -> list[dict[str, Any]]:
-    """A failing trace, spread over two documents, among others that do not fail."""
+    """Return a failing trace, spread over two documents, among traces without failures."""
     link = {"traceId": OTHERS[0], "spanId": "00000000000000aa"}
     first = [
         span(
@@ -45,25 +45,26 @@ def documents() -> list[dict[str, Any]]:
 
 
 def compact(document: object) -> bytes:
-    """As exporters write it."""
+    """Return a document as exporters write it."""
     return json.dumps(document, separators=(",", ":")).encode()
 
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
-    """What the source holds, skimmed and read in full; where it cannot be read, what is said.
+    """Return what a source holds, skimmed and read in full, or the error.
 
-    Without msgspec it is the same, and however many lines are taken at a time. A hop is equal to itself alone, so its
-    text is compared.
+    Without msgspec, and with any number of lines at a time, the result is the same. A hop is equal
+    only to itself, so its text is compared.
+
     """
 
     def result() -> object:
         try:
-            found = read(path)
+            reading = read(path)
             return (
-                found.durations,
-                found.rollouts,
-                found.starts,
-                repr(found._replace(durations={}, rollouts={}, starts={})),
+                reading.durations,
+                reading.rollouts,
+                reading.starts,
+                repr(reading._replace(durations={}, rollouts={}, starts={})),
             )
         except SourceError as error:
             return str(error)
@@ -80,8 +81,8 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
         return skimmed, result()
 
 
-def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
-    """Spans of other traces are passed over in both passes, and what is read is the same."""
+def test_what_exporters_write_is_skimmed(tmp_path, monkeypatch):
+    """Spans of other traces are skipped in both passes, and the result is the same."""
     path = write(tmp_path / "f.jsonl", *map(compact, documents()))
     passes = skimmer.Skimmer()
     parse = passes.first_pass(lambda _: None).parse
@@ -95,8 +96,8 @@ def test_a_source_of_exporters_is_skimmed(tmp_path, monkeypatch):
     assert len(full[0]) == 9
 
 
-def test_lines_of_one_span(tmp_path, monkeypatch):
-    """Of lines that differ in their span alone the spans are passed over at once, all but those that are asked for."""
+def test_lines_of_one_span_are_skipped_together(tmp_path, monkeypatch):
+    """All lines that differ only in their span are skipped at once, except the wanted ones."""
     made = [
         process(each, service="one")
         for each in documents()[0]["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -145,8 +146,8 @@ ODD_LINES = {
 
 @pytest.mark.parametrize("at", [0, 2, 9, 16], ids=["first", "early", "late", "last"])
 @pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES)
-def test_a_line_of_one_span_that_is_otherwise(odd, at, tmp_path, monkeypatch):
-    """Whatever stands among lines of one span each is read, and said, as if nothing were passed over."""
+def test_an_unusual_line_among_lines_of_one_span(odd, at, tmp_path, monkeypatch):
+    """It is read and reported as if nothing were skipped."""
     spans = [
         each
         for document in documents()
@@ -220,8 +221,8 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second document"]
 )
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_span_that_is_otherwise(change, at, alone, tmp_path, monkeypatch):
-    """Whatever is unusual or wrong with one span is read, and said, as if nothing were passed over."""
+def test_an_unusual_span(change, at, alone, tmp_path, monkeypatch):
+    """It is read and reported as if nothing were skipped."""
     made = documents()
     spans = [
         each for document in made for each in document["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -263,14 +264,15 @@ def _texts() -> dict[str, bytes]:
         "a key twice": lines[0].replace(b'"kind":1', b'"kind":1,"kind":3'),
         "another spelling": json.dumps(batches).encode() + b"\n" + lines[1],
         "both spellings": json.dumps({**batches, **documents()[1]}).encode(),
-        "nothing in it": b'{"resourceSpans":[]}\n{"resourceSpans":[{"resource":{},"scopeSpans":[{}]}]}',
+        "nothing in it": b'{"resourceSpans":[]}\n'
+        b'{"resourceSpans":[{"resource":{},"scopeSpans":[{}]}]}',
         "only others": b"\n".join(lines).replace(b"nemo.gym.", b"some.gym."),
     }
 
 
 @pytest.mark.parametrize("name", _texts())
-def test_a_document_that_is_otherwise(name, tmp_path, monkeypatch):
-    """Whatever form a file has, skimming what can be skimmed of it gives the same."""
+def test_an_unusual_document(name, tmp_path, monkeypatch):
+    """Whatever layout a file has, skimming it gives the same result."""
     path = tmp_path / "f.jsonl"
     path.write_bytes(_texts()[name])
     skimmed, full = both(path, monkeypatch)
@@ -278,15 +280,15 @@ def test_a_document_that_is_otherwise(name, tmp_path, monkeypatch):
 
 
 def in_protobuf(documents: list[dict[str, Any]]) -> list[Any]:
-    """The same as `TracesData`."""
-    found = copy.deepcopy(documents)
-    for each in found:
+    """Return the document as `TracesData`."""
+    copies = copy.deepcopy(documents)
+    for each in copies:
         for fields in each["resourceSpans"][0]["scopeSpans"][0]["spans"]:
             fields.pop("links", None)
             for name in ("traceId", "spanId", "parentSpanId"):
                 if name in fields:
                     fields[name] = base64.b64encode(bytes.fromhex(fields[name])).decode()
-    return [ParseDict(each, TracesData()) for each in found]
+    return [ParseDict(each, TracesData()) for each in copies]
 
 
 BINARY_CHANGES: dict[str, Callable[[Any], object]] = {
@@ -316,8 +318,8 @@ BINARY_CHANGES: dict[str, Callable[[Any], object]] = {
     "at", [0, 3, 10], ids=["of the failing trace", "of another", "of the second message"]
 )
 @pytest.mark.parametrize("change", BINARY_CHANGES.values(), ids=BINARY_CHANGES)
-def test_a_span_of_protobuf(change, at, framed, many, tmp_path, monkeypatch):
-    """Spans of protobuf are passed over as those of JSON are, many at once or one by one."""
+def test_protobuf_spans_are_skipped(change, at, framed, many, tmp_path, monkeypatch):
+    """As those of JSON are, many at once or one by one."""
     made = documents()
     for document in made:
         more = (
@@ -338,8 +340,8 @@ def test_a_span_of_protobuf(change, at, framed, many, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["many a line", "one a line"])
-def test_any_damage(alone, tmp_path, monkeypatch):
-    """Bytes that are changed, cut out or doubled anywhere give the same, skimmed or not."""
+def test_any_damage_gives_the_same_result(alone, tmp_path, monkeypatch):
+    """Bytes are changed, cut out or doubled anywhere."""
     chance = random.Random(10)
     made = documents()
     if alone:
@@ -360,15 +362,15 @@ def test_any_damage(alone, tmp_path, monkeypatch):
         assert skimmed == full, path.read_bytes()
 
 
-def test_a_number_that_only_the_second_pass_reads_is_named(tmp_path):
-    """A number of 30,000 digits in a passed-over span of a failing trace is a loss, as it is in any other span."""
+def test_a_number_that_only_the_second_pass_reads_is_a_loss(tmp_path):
+    """A number of 30,000 digits in a skipped span of a failing trace."""
     failing = span(1, None, seen(event("a")))
     other = span(2, 1, attributes={"size": 1})
     whole = compact(process(failing, other)).replace(
         b'"intValue":"1"', b'"intValue":' + b"9" * 30_000
     )
-    found = read(write_bytes(tmp_path, whole + b"\n" + compact(process(span(3, 1))) + b"\n"))
-    assert [loss.kind for loss in found.losses] == ["bad_line"]
+    reading = read(write_bytes(tmp_path, whole + b"\n" + compact(process(span(3, 1))) + b"\n"))
+    assert [loss.kind for loss in reading.losses] == ["bad_line"]
 
 
 def write_bytes(folder: Path, data: bytes) -> Path:
