@@ -1,1 +1,1 @@
-"""What failgraph costs, as ratios to what does the same work without it; see `__main__`. No tests."""
+"""Measure what failgraph costs, as ratios to the same work without it; see `__main__`. No tests."""

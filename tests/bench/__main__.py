@@ -1,4 +1,7 @@
-"""`make bench`: all rows in one run, as a table and as JSON. `make bench ARGS='--quick read'`: one group, roughly."""
+"""Measure all rows and print them as a table: `make bench`.
+
+`make bench ARGS='--quick read'` measures one group, roughly. The results go to a JSON file, too.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ GROUPS: dict[str, Callable[[Scale], Iterator[Row]]] = {
 
 
 def machine() -> dict[str, str]:
-    """Where it was measured."""
+    """Return the machine and the versions."""
     names = [
         line.partition(": ")[2] for line in _lines("/proc/cpuinfo") if line.startswith("model name")
     ]
@@ -48,11 +51,13 @@ def _lines(path: str) -> list[str]:
         return []
 
 
-def shown(row: Row) -> str:
-    """A line of the table."""
+def table_line(row: Row) -> str:
+    """Return a row as a line of the table."""
     low, high = row.spread
     goal = "" if row.goal is None else f"≤ {row.goal:g}"
-    verdict = "" if row.goal is None else "missed" if row.missed else "met"
+    verdict = ""
+    if row.goal is not None:
+        verdict = "missed" if row.missed else "met"
     cost = "" if row.cost_us is None else f"{row.cost_us:,.1f} µs a {row.each}"
     value = f"{row.median:.3f}" if row.unit != "µs" else f"{row.median:,.1f}"
     spread = f"{low:.3f}–{high:.3f}" if len(row.values) > 1 else ""
@@ -63,40 +68,42 @@ def shown(row: Row) -> str:
 
 
 def as_json(row: Row) -> dict[str, Any]:
-    """A row as it is written down."""
+    """Return a row as it goes into the JSON file."""
     return {**row._asdict(), "median": row.median, "spread": row.spread, "missed": row.missed}
 
 
 def main() -> int:
-    """Measure, print each row as it comes, write all down."""
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    """Measure, print each row as soon as it is known, and write all to a file."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; by default all"
+        "groups", nargs="*", metavar="GROUP", help=f"one of {', '.join(GROUPS)}; default: all"
     )
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller files")
     parser.add_argument(
-        "--json", type=Path, default=Path(".bench.json"), help="where the results go (%(default)s)"
+        "--json",
+        type=Path,
+        default=Path(".bench.json"),
+        help="file for the results (default: %(default)s)",
     )
     arguments = parser.parse_args()
     if set(arguments.groups) - GROUPS.keys():
-        parser.error(f"the groups are {', '.join(GROUPS)}")
+        unknown = ", ".join(sorted(set(arguments.groups) - GROUPS.keys()))
+        parser.error(f"unknown group {unknown}; the groups are {', '.join(GROUPS)}")
     scale = QUICK if arguments.quick else Scale()
-    print(
-        "| work | against | median | quartiles | goal | | CPU time |\n|---|---|---|---|---|---|---|",
-        flush=True,
-    )
-    found = []
+    print("| work | against | median | quartiles | goal | | CPU time |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    results = []
     for name in arguments.groups or GROUPS:
         for row in GROUPS[name](scale):
-            print(shown(row), flush=True)
-            found.append(row)
+            print(table_line(row), flush=True)
+            results.append(row)
     print("\n" + ", ".join(f"{name} {value}" for name, value in machine().items()))
-    results = {
+    document = {
         "machine": machine(),
         "scale": scale._asdict(),
-        "rows": [as_json(row) for row in found],
+        "rows": [as_json(row) for row in results],
     }
-    arguments.json.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    arguments.json.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0
 
 

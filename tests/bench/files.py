@@ -1,4 +1,4 @@
-"""Files of spans as exporters write them, of any size, with failures or without."""
+"""Write files of spans as exporters do, of any size, with failures or without."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from bench.running import usual
 from failgraph import FailureEvent
 from otlp_file import T0, pairs, process, seen
 
-TRACE_SPANS = 5
-"""Spans of a trace: a root and four children."""
+TRACE_SPANS = 5  # a root and four children
 _HTTP = {
     "http.request.method": "POST",
     "url.full": "http://127.0.0.1:8000/v1/responses",
@@ -29,42 +28,42 @@ _RESOURCE = {
 
 
 def span(number: int, *events: FailureEvent, of: int = TRACE_SPANS) -> dict[str, Any]:
-    """Span `number` of a file of traces of `of` spans each."""
-    trace, place = divmod(number, of)
+    """Return span `number` of a file whose traces have `of` spans each."""
+    trace, index = divmod(number, of)
     fields: dict[str, Any] = {
         "traceId": f"{trace * 0x9E3779B97F4A7C15 + 1:032x}"[-32:],
         "spanId": f"{number + 1:016x}",
-        "name": "POST /v1/responses" if place else "rollout",
-        "kind": 3 if place else 1,
-        "startTimeUnixNano": str(T0 + trace * 1_000_000 + place * 1000),
-        "endTimeUnixNano": str(T0 + trace * 1_000_000 + 900_000 - place * 1000),
+        "name": "POST /v1/responses" if index else "rollout",
+        "kind": 3 if index else 1,
+        "startTimeUnixNano": str(T0 + trace * 1_000_000 + index * 1000),
+        "endTimeUnixNano": str(T0 + trace * 1_000_000 + 900_000 - index * 1000),
         "attributes": pairs(_HTTP),
         "events": [
-            seen(event, trace * 1_000_000 + 5000, seq=at) for at, event in enumerate(events)
+            seen(event, trace * 1_000_000 + 5000, seq=seq) for seq, event in enumerate(events)
         ],
         "status": {},
         "flags": 256,
     }
-    if place:
+    if index:
         fields["parentSpanId"] = f"{trace * of + 1:016x}"
     return fields
 
 
 def spans(count: int, *, failing: int = 100, of: int = TRACE_SPANS) -> Iterator[dict[str, Any]]:
-    """So many spans, of which every `failing`-th holds a failure."""
+    """Yield `count` spans; one of each `failing` holds a failure."""
     for number in range(count):
-        happened = number % failing == failing - 1
-        yield span(
-            number, *([usual().model_copy(update={"cause_id": None})] if happened else []), of=of
-        )
+        events = []
+        if number % failing == failing - 1:
+            events.append(usual().model_copy(update={"cause_id": None}))
+        yield span(number, *events, of=of)
 
 
-def documents(all_spans: Iterable[dict[str, Any]], a_line: int) -> Iterator[dict[str, Any]]:
-    """Documents of so many spans each."""
+def documents(all_spans: Iterable[dict[str, Any]], size: int) -> Iterator[dict[str, Any]]:
+    """Yield documents of `size` spans each."""
     batch: list[dict[str, Any]] = []
     for each in all_spans:
         batch.append(each)
-        if len(batch) == a_line:
+        if len(batch) == size:
             yield process(*batch, service="agent", **_RESOURCE)
             batch = []
     if batch:
@@ -72,7 +71,7 @@ def documents(all_spans: Iterable[dict[str, Any]], a_line: int) -> Iterator[dict
 
 
 def json_lines(path: Path, all_spans: Iterable[dict[str, Any]], a_line: int = 512) -> Path:
-    """A file of OTLP JSON, compact, as the exporters write it."""
+    """Write compact OTLP JSON with `a_line` spans a line, as the exporters do."""
     with path.open("wb") as file:
         for document in documents(all_spans, a_line):
             file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
@@ -80,7 +79,7 @@ def json_lines(path: Path, all_spans: Iterable[dict[str, Any]], a_line: int = 51
 
 
 def framed(path: Path, all_spans: Iterable[dict[str, Any]], a_message: int = 512) -> Path:
-    """A file of OTLP protobuf in length-prefixed messages, as the Collector writes it."""
+    """Write OTLP protobuf in length-prefixed messages, as the Collector does."""
     from google.protobuf.json_format import ParseDict
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 

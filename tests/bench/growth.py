@@ -1,4 +1,4 @@
-"""How cost grows: with the failures of a trace, with concurrent requests, with the traces of a file."""
+"""Measure how costs grow: with failures of a trace, concurrent requests, and traces of a file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import failgraph
 from bench import serving
 from bench.files import json_lines, spans
 from bench.measure import Row, Scale, pairs, ratios
-from bench.reading import read_apart
+from bench.reading import read_in_child
 from bench.running import provider, usual
 
 
 def rows(scale: Scale) -> Iterator[Row]:
-    """Each row when it is measured."""
+    """Yield each row as soon as it is measured."""
     yield from _failures(scale)
     if find_spec("fastapi") is not None:
-        ours, plain = serving.switched()
+        ours, plain = serving.with_and_without()
         for at_once in (1, 10, 100):
             times = pairs(
                 lambda: ours(at_once),  # noqa: B023
@@ -40,7 +40,7 @@ def rows(scale: Scale) -> Iterator[Row]:
 
 
 def _failures(scale: Scale) -> Iterator[Row]:
-    """A trace of one hop, its failures on as many spans as they need; against a trace of as many spans without any."""
+    """Yield the cost of a failure in traces of one hop with more and more failures."""
     tracer = provider(with_failgraph=True).get_tracer("bench")
     for count in (1, 10, 100, 1_000):
         seconds = []
@@ -59,7 +59,7 @@ def _failures(scale: Scale) -> Iterator[Row]:
 
 def _traces(path: Path, traces: int) -> Row:
     json_lines(path, spans(traces, of=1))
-    seconds, memory, _ = read_apart(path)
+    seconds, memory, _ = read_in_child(path)
     work = f"reading a file of {traces:,} traces, 1 % failing"
     against = f"each trace; {memory / traces:,.0f} bytes of memory a trace"
     return Row("growth", work, against, (seconds / traces * 1e6,), None, "µs", None, "trace")

@@ -1,8 +1,10 @@
-"""How long a fault-free collection takes with failgraph, and without: `python tests/bench/gym.py [ROWS] [PAIRS]`.
+"""Measure a NeMo Gym collection without faults, with failgraph and without.
 
-Two fleets of real Gym servers, both with OpenTelemetry's auto-instrumentation, collect the same rows one after the
-other, in turns; of each pair the ratio counts, since the machine is busy now and idle then. Beside the time that passes
-it says how long all processors worked, in the collector and in every server, which others on the machine disturb less.
+`python tests/bench/gym.py [ROWS] [PAIRS]`
+
+Two fleets of real Gym servers, both with OpenTelemetry's auto-instrumentation, collect the same
+rows in turns. The ratio of each pair counts, since the load of the machine changes. The CPU time of
+the collection and all servers is measured, too: other work on the machine disturbs it less.
 """
 
 from __future__ import annotations
@@ -27,15 +29,15 @@ OTLP = {
 }
 
 
-class Took(NamedTuple):
-    """Seconds that passed, and that processors worked."""
+class Times(NamedTuple):
+    """Seconds of wall-clock time and of CPU time, or ratios of them."""
 
-    passed: float
-    worked: float
+    wall: float
+    cpu: float
 
 
-def worked(fleet: Fleet) -> float:
-    """Seconds that processors have worked for the servers until now."""
+def cpu_time(fleet: Fleet) -> float:
+    """Return the CPU time of all servers since they started, in seconds."""
     fields = [
         Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         for process in servers(fleet)
@@ -44,44 +46,45 @@ def worked(fleet: Fleet) -> float:
 
 
 def servers(fleet: Fleet) -> list[subprocess.Popen]:
+    """Return the processes to measure; the model's upstream is not Gym's."""
     return [process for name, process in fleet.processes.items() if name != "upstream"]
 
 
-def measured(fleet: Fleet, name: str, rows: int) -> Took:
+def measure(fleet: Fleet, name: str, rows: int) -> Times:
+    """Collect so many rows, after some that are not measured."""
     warm = fleet.folder / "warm.jsonl"
     warm.write_text("".join(json.dumps(agent_row("fine")) + "\n" for _ in range(20)))
-    before = worked(fleet)
+    before = cpu_time(fleet)
     saved = fleet.collect(name, [agent_row("fine")] * rows, warm=str(warm))
     assert [row["reward"] for row in saved] == [1.0] * rows
-    passed, here = map(float, re.findall(r"took: ([0-9.]+) worked: ([0-9.]+)", fleet.output)[-1])
-    return Took(passed, here + worked(fleet) - before)
+    wall, own = map(float, re.findall(r"took: ([0-9.]+) worked: ([0-9.]+)", fleet.output)[-1])
+    return Times(wall, own + cpu_time(fleet) - before)
 
 
 def main(rows: int, pairs: int) -> None:
+    """Measure so many pairs of collections and print the medians of their ratios."""
     folder = Path(tempfile.mkdtemp(prefix="bench-gym-"))
     python = overlay(folder, require("gym"))
     homes = {name: folder / name for name in ("without", "with")}
     for home in homes.values():
         home.mkdir()
+    enabled = {**OTLP, "FAILGRAPH_ENABLED": "true"}
     with (
         running(homes["without"], python, OTLP, instrument=True) as without,
-        running(
-            homes["with"], python, {**OTLP, "FAILGRAPH_ENABLED": "true"}, instrument=True
-        ) as on,
+        running(homes["with"], python, enabled, instrument=True) as on,
     ):
-        ratios: list[Took] = []
+        ratios: list[Times] = []
         for index in range(pairs + 1):
             first, second = (without, on) if index % 2 else (on, without)
-            took = {fleet: measured(fleet, f"run-{index}", rows) for fleet in (first, second)}
-            if index:  # the first warms up
-                ratios.append(
-                    Took(*(one / other for one, other in zip(took[on], took[without], strict=True)))
-                )
-                print(f"without {took[without]}, with {took[on]}: {ratios[-1]}", flush=True)
-        passed, work = (statistics.median(each) for each in zip(*ratios, strict=True))
-        print(
-            f"median of {pairs} pairs, {rows} rollouts each: {passed:.3f} of the time, {work:.3f} of the work"
-        )
+            times = {fleet: measure(fleet, f"run-{index}", rows) for fleet in (first, second)}
+            if index == 0:  # warms up
+                continue
+            ours, plain = times[on], times[without]
+            ratios.append(Times(ours.wall / plain.wall, ours.cpu / plain.cpu))
+            print(f"without {plain}, with {ours}: {ratios[-1]}", flush=True)
+    wall = statistics.median(ratio.wall for ratio in ratios)
+    cpu = statistics.median(ratio.cpu for ratio in ratios)
+    print(f"median of {pairs} pairs, {rows} rollouts each: wall time × {wall:.3f}, CPU × {cpu:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""CPU times, measured in pairs: the work and what it is held against, in turns, in one run.
+"""Measure CPU time in pairs: the work and what it is compared with, in turns, in one run.
 
-The clock is that of the thread, or the CPU time of a child: on a machine that others use too, time that passes says
-nothing. Of the ratios of all pairs the median counts, with the quartiles as the spread.
+The clock is the CPU time of the thread or of a child process, since wall-clock time means little on
+a machine with other work. A row is the median of the ratios of all pairs, with their quartiles.
 """
 
 from __future__ import annotations
@@ -22,11 +22,17 @@ Work = Callable[[], object]
 
 
 class Scale(NamedTuple):
-    """How much is measured."""
+    """How much is measured.
+
+    Attributes:
+        repeats: Pairs of a row.
+        first: Pairs of a row whose goal is close to 1.
+        spans: Spans of a file.
+        events: Failures of a file, and the most of a report.
+    """
 
     repeats: int = 30
     first: int = 60
-    """Repeats of the rows whose goal is nearest to 1."""
     spans: int = 200_000
     events: int = 1_000_000
 
@@ -35,23 +41,31 @@ QUICK = Scale(repeats=10, first=20, spans=20_000, events=20_000)
 
 
 class Row(NamedTuple):
-    """One line of the table."""
+    """One line of the table.
+
+    Attributes:
+        group: The group that the row belongs to.
+        work: What was measured.
+        against: What it was compared with.
+        values: The result of each pair, in `unit`.
+        goal: Upper limit of the median, or None without a goal.
+        unit: The unit of `values`; × is a ratio.
+        cost_us: CPU time of the work in µs, for each of `each`.
+        each: What `cost_us` is divided by, such as "span".
+    """
 
     group: str
     work: str
     against: str
     values: tuple[float, ...]
-    """One for each pair; what the unit says."""
     goal: float | None = None
-    """The most that the median should be; None where it is only stated."""
     unit: str = "×"
     cost_us: float | None = None
-    """CPU time of the work that was measured, in µs for each of `each`."""
     each: str = ""
 
     @property
     def median(self) -> float:
-        """What the table shows."""
+        """The median of all pairs."""
         return statistics.median(self.values)
 
     @property
@@ -64,19 +78,19 @@ class Row(NamedTuple):
 
     @property
     def missed(self) -> bool:
-        """Whether the median is over the goal."""
+        """True if the median is over the goal."""
         return self.goal is not None and self.median > self.goal
 
 
 def cpu(run: Work) -> float:
-    """Seconds of CPU time that this thread worked."""
+    """Run `run` and return the CPU time of this thread, in seconds."""
     start = time.thread_time()
     run()
     return time.thread_time() - start
 
 
 def child_cpu(command: Sequence[str], environ: Mapping[str, str] | None = None) -> float:
-    """Seconds of CPU time of a process, from its start to its end."""
+    """Run a process to its end and return its CPU time, in seconds."""
     process = subprocess.Popen(
         command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -90,28 +104,35 @@ def child_cpu(command: Sequence[str], environ: Mapping[str, str] | None = None) 
 def pairs(
     work: Work, against: Work, repeats: int, clock: Callable[[Work], float] = cpu
 ) -> tuple[list[float], list[float]]:
-    """Seconds of the one and of the other, in turns; each was run once before."""
+    """Run both in turns, after a run each to warm up, and return the seconds of each.
+
+    Args:
+        work: What is measured.
+        against: What it is compared with.
+        repeats: The number of pairs.
+        clock: Runs one of them and returns its seconds.
+    """
     work(), against()
-    found: tuple[list[float], list[float]] = ([], [])
+    times: tuple[list[float], list[float]] = ([], [])
     for turn in range(repeats):
         gc.collect()
         for which in (0, 1) if turn % 2 else (1, 0):
-            found[which].append(clock((work, against)[which]))
-    return found
+            times[which].append(clock((work, against)[which]))
+    return times
 
 
 def ratios(times: tuple[list[float], list[float]]) -> tuple[float, ...]:
-    """Of each pair the one divided by the other."""
+    """Return the ratio of each pair."""
     return tuple(one / other for one, other in zip(*times, strict=True))
 
 
 def more_ms(times: tuple[list[float], list[float]]) -> tuple[float, ...]:
-    """Of each pair how many ms the one took more."""
+    """Return the difference of each pair in ms."""
     return tuple((one - other) * 1000 for one, other in zip(*times, strict=True))
 
 
 def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """How the time grows: the slope of a line through the logarithms."""
+    """Return the exponent of the growth: the slope of a line through the logarithms."""
     return statistics.linear_regression(
         list(map(math.log, sizes)), list(map(math.log, seconds))
     ).slope
@@ -119,7 +140,7 @@ def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
 
 @contextmanager
 def setting(**values: str) -> Iterator[None]:
-    """Settings of this process, by their names without the prefix, for a while."""
+    """Set settings of this process, by their names without FAILGRAPH_, inside a `with`."""
     names = {f"FAILGRAPH_{name}": value for name, value in values.items()}
     os.environ.update(names)
     settings.current.cache_clear()

@@ -1,4 +1,4 @@
-"""What reading costs: files of OTLP, reports rebuilt, memory."""
+"""Measure what reading costs: files of OTLP, rebuilt reports, memory."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ import re, sys, time
 from failgraph.readers import read
 peak = lambda: int(re.search("VmHWM:\\s+([0-9]+)", open("/proc/self/status").read())[1]) * 1024
 before, start = peak(), time.process_time()
-kept = read(sys.argv[1])
-print(time.process_time() - start, peak() - before, sum(len(trace.failures) for trace in kept.traces))
+reading = read(sys.argv[1])
+failures = sum(len(trace.failures) for trace in reading.traces)
+print(time.process_time() - start, peak() - before, failures)
 """
 
 
-def listed(path: Path) -> None:
-    """`failgraph list`, its output thrown away."""
+def list_file(path: Path) -> None:
+    """Run `failgraph list` without output."""
     with (
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stdout(nowhere),
@@ -41,15 +42,15 @@ def listed(path: Path) -> None:
         assert main(["list", str(path)]) == 0
 
 
-def loaded(path: Path) -> None:
-    """`json.loads` of every line, and nothing else."""
+def load_lines(path: Path) -> None:
+    """Do nothing but `json.loads` of every line."""
     with path.open("rb") as file:
         for line in file:
             json.loads(line)
 
 
-def decoded_by_opentelemetry(path: Path) -> None:
-    """Every line to the objects of OpenTelemetry's own decoder."""
+def decode_with_opentelemetry(path: Path) -> None:
+    """Decode every line with OpenTelemetry's own decoder."""
     from opentelemetry.proto_json.trace.v1.trace import TracesData
 
     with path.open("rb") as file:
@@ -57,8 +58,8 @@ def decoded_by_opentelemetry(path: Path) -> None:
             TracesData.from_json(line)
 
 
-def touched(path: Path) -> None:
-    """Every message parsed; of each span the ids and the times are looked at."""
+def parse_and_touch(path: Path) -> None:
+    """Parse every message, and look at the ids and times of each span."""
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
     with path.open("rb") as file:
@@ -75,8 +76,12 @@ def touched(path: Path) -> None:
                         )
 
 
-def read_apart(path: Path) -> tuple[float, int, int]:
-    """A file read in a process of its own: seconds of CPU time, bytes of memory at the peak, failures found."""
+def read_in_child(path: Path) -> tuple[float, int, int]:
+    """Read a file in a process of its own.
+
+    Returns:
+        CPU time in seconds, peak memory in bytes, and the number of failures.
+    """
     out = subprocess.run(
         [sys.executable, "-c", _READ, str(path)], check=True, capture_output=True, text=True
     ).stdout
@@ -85,7 +90,7 @@ def read_apart(path: Path) -> tuple[float, int, int]:
 
 
 def rows(scale: Scale) -> Iterator[Row]:
-    """Each row when it is measured."""
+    """Yield each row as soon as it is measured."""
     with tempfile.TemporaryDirectory(prefix="failgraph-bench-") as folder:
         yield from _files(Path(folder), scale)
         yield _memory(Path(folder) / "events.jsonl", scale)
@@ -94,7 +99,7 @@ def rows(scale: Scale) -> Iterator[Row]:
 
 def _files(folder: Path, scale: Scale) -> Iterator[Row]:
     def row(work: str, against: str, goal: float, path: Path, other: Callable[[Path], None]) -> Row:
-        times = pairs(lambda: listed(path), lambda: other(path), scale.repeats)
+        times = pairs(lambda: list_file(path), lambda: other(path), scale.repeats)
         cost = sorted(times[0])[scale.repeats // 2] / scale.spans * 1e6
         return Row("read", work, against, ratios(times), goal, cost_us=cost, each="span")
 
@@ -104,13 +109,15 @@ def _files(folder: Path, scale: Scale) -> Iterator[Row]:
         "`json.loads` of every line",
         0.8,
         many,
-        loaded,
+        load_lines,
     )
     if find_spec("opentelemetry.proto_json") is not None:
-        yield row("the same", "OpenTelemetry's JSON decoder", 0.2, many, decoded_by_opentelemetry)
+        yield row("the same", "OpenTelemetry's JSON decoder", 0.2, many, decode_with_opentelemetry)
     many.unlink()
     one = json_lines(folder / "one.jsonl", spans(scale.spans), a_line=1)
-    yield row("`list`, OTLP JSON, one span a line", "`json.loads` of every line", 0.4, one, loaded)
+    yield row(
+        "`list`, OTLP JSON, one span a line", "`json.loads` of every line", 0.4, one, load_lines
+    )
     one.unlink()
     binary = framed(folder / "many.binpb", spans(scale.spans))
     yield row(
@@ -118,28 +125,28 @@ def _files(folder: Path, scale: Scale) -> Iterator[Row]:
         "parse, touch ids and times",
         1.5,
         binary,
-        touched,
+        parse_and_touch,
     )
     binary.unlink()
 
 
 def _memory(path: Path, scale: Scale) -> Row:
-    """Traces of five spans, with two failures on each."""
+    """Measure the memory for traces of five spans with two failures each."""
     count = scale.events
-    happened = (
+    failing_spans = (
         span(number, *(usual().model_copy(update={"cause_id": None}) for _ in range(2)))
         for number in range(count // 2)
     )
-    json_lines(path, happened)
+    json_lines(path, failing_spans)
     size = path.stat().st_size
-    _, used, found = read_apart(path)
-    assert found == count, f"{found} of {count} were read"
+    _, used, failures = read_in_child(path)
+    assert failures == count, f"read {failures} of {count} failures"
     work = f"memory for {count:,} failures read"
     return Row("read", work, "their bytes on the wire (JSON)", (used / size,), 1.5, cost_us=None)
 
 
 def _rebuilding(scale: Scale) -> Row:
-    """A chain: each failure is the effect of the one before."""
+    """Measure rebuilding a report that is one chain of causes."""
     sizes = [size for size in _SIZES if size <= scale.events]
     seconds = []
     for size in sizes:
@@ -147,17 +154,17 @@ def _rebuilding(scale: Scale) -> Row:
         for _ in range(size):
             event = usual().model_copy(update={"cause_id": before})
             events[event.event_id], before = event, event.event_id
-        attributes, of_span = encode_report(
+        events_attributes, span_attributes = encode_report(
             FailureReport.model_construct(events=events, failure_id=before, omitted=False)
         )
-        best = []
+        times = []
         for _ in range(max(1, min(scale.repeats, 30_000 // size))):
             start = time.thread_time()
-            report, losses = decode(attributes, of_span)
-            best.append(time.thread_time() - start)
+            report, losses = decode(events_attributes, span_attributes)
+            times.append(time.thread_time() - start)
             assert len(report.events) == size
             assert not losses
-        seconds.append(sorted(best)[len(best) // 2])
+        seconds.append(sorted(times)[len(times) // 2])
     work = f"rebuilding a report of N failures, N from 10 to {sizes[-1]:,}"
     cost = seconds[-1] / sizes[-1] * 1e6
     return Row("read", work, "N", (exponent(sizes, seconds),), 1.05, "exponent", cost, "failure")

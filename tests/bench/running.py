@@ -1,4 +1,4 @@
-"""What a program pays: spans that do not fail, failures recorded, exceptions that pass."""
+"""Measure what a program pays: spans that do not fail, recorded failures, passing exceptions."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from failgraph.instrumentation.attach import attach, detach
 Failing = Callable[[int], object]
 
 _TRACES = 200
+# Spans, and events on each, of the rows that record ready events; failgraph puts at most 64 on one.
 _SPANS, _EVENTS = 50, 10
-"""Of the rows that record ready events: spans, and events on each, of which failgraph puts at most 64 on one."""
 _ids = itertools.count()
 
 
-class Nowhere(SpanExporter):
-    """Takes everything and keeps nothing."""
+class Discard(SpanExporter):
+    """Takes all spans and keeps none."""
 
     def export(self, spans) -> SpanExportResult:
         return SpanExportResult.SUCCESS
 
 
 def provider(*, with_failgraph: bool, before: SpanProcessor | None = None) -> TracerProvider:
-    """A provider that exports in batches."""
+    """Return a provider that exports in batches; `before` is a processor ahead of the exporter."""
     made = TracerProvider(shutdown_on_exit=False)
     if with_failgraph:
         before = failgraph.FailureSpanProcessor()
     if before is not None:
         made.add_span_processor(before)
-    made.add_span_processor(BatchSpanProcessor(Nowhere()))
+    made.add_span_processor(BatchSpanProcessor(Discard()))
     return made
 
 
 def traces(tracer: trace.Tracer, failing: Failing | None = None, *, hops: bool = False) -> None:
-    """Traces of a root and four children; `failing` gets the number of each child."""
+    """Make traces of a root and four children; `failing` gets the number of each child."""
     for number in range(_TRACES):
         with tracer.start_as_current_span("rollout"):
             if hops:
@@ -63,7 +63,7 @@ def _children(tracer: trace.Tracer, number: int, failing: Failing | None) -> Non
 
 
 def each(step: int) -> Failing:
-    """Records a failure in every `step`-th child."""
+    """Return a function that records a failure in one child of each `step`."""
 
     def failing(number: int) -> None:
         if number % step == 0:
@@ -83,7 +83,7 @@ def each(step: int) -> Failing:
 
 
 def raised(number: int) -> None:
-    """Records a failure that was made as an exception."""
+    """Record a failure that was made as an exception."""
     failgraph.record(
         NgFailureEvent(
             "transport_timeout", "the model did not answer within 30 s", boundary="model"
@@ -92,13 +92,14 @@ def raised(number: int) -> None:
 
 
 def usual() -> FailureEvent:
-    """A ready event with all fields that failures of a model have as a rule."""
+    """Return a ready event with the fields that failures of a model usually have."""
     number = next(_ids)
     return FailureEvent(
         event_id=f"failure-{number}",
         boundary="model",
         failure_kind="provider_unavailable",
-        failure_reason=f"the model answered 503 to call {number} after 3 attempts: upstream connect error or reset",
+        failure_reason=f"the model answered 503 to call {number} after 3 attempts: "
+        "upstream connect error or reset",
         stage="agent",
         cause_id="failure-of-before",
         operation="POST /v1/responses",
@@ -114,7 +115,7 @@ def usual() -> FailureEvent:
 
 
 def timed(tracer: trace.Tracer, put: Callable[[trace.Span, FailureEvent], object]) -> float:
-    """Seconds that `put` takes for each of many ready events, on live spans that are there already."""
+    """Return the seconds of `put` for all events; spans and events are made before."""
     work = [(tracer.start_span("work"), [usual() for _ in range(_EVENTS)]) for _ in range(_SPANS)]
     seconds = 0.0
     for span, events in work:
@@ -141,7 +142,7 @@ def _exceptions(tracer: trace.Tracer) -> Callable[[], float]:
 
 
 def deep(frames: int) -> Exception:
-    """An exception with a traceback of so many frames."""
+    """Return an exception with a traceback of so many frames."""
 
     def fall(left: int) -> None:
         if left > 1:
@@ -156,7 +157,7 @@ def deep(frames: int) -> Exception:
 
 
 def leaving(tracer: trace.Tracer) -> None:
-    """Exceptions that are no failures leave spans."""
+    """Let exceptions that are not failures leave spans."""
     for _ in range(_TRACES):
         try:
             with tracer.start_as_current_span("span"):
@@ -166,7 +167,7 @@ def leaving(tracer: trace.Tracer) -> None:
 
 
 def rows(scale: Scale) -> Iterator[Row]:
-    """Each row when it is measured."""
+    """Yield each row as soon as it is measured."""
     bare, ours = (provider(with_failgraph=which).get_tracer("bench") for which in (False, True))
     yield from _spans(bare, ours, scale)
     yield from _records(bare, ours, scale)

@@ -1,4 +1,4 @@
-"""What a server pays: a request without failures, and the headers of one with some."""
+"""Measure what a server pays: a request without failures, and the headers of one with some."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADERS = 50
 
 
 def application() -> Any:
-    """A bare route of FastAPI, which traces itself."""
+    """Return a FastAPI application with one route; it traces itself."""
     import fastapi
 
     app = fastapi.FastAPI(telemetry={"tracer_provider": provider(with_failgraph=False)})
@@ -31,7 +31,7 @@ def application() -> Any:
 
 
 def requests(app: Any, at_once: int = 1) -> float:
-    """Seconds of CPU time that requests take which ask for a report."""
+    """Return the CPU time of requests that ask for a report, in seconds."""
 
     async def many() -> float:
         start = time.thread_time()
@@ -42,8 +42,8 @@ def requests(app: Any, at_once: int = 1) -> float:
     return asyncio.run(many())
 
 
-def switched() -> tuple[Callable[[int], float], Callable[[int], float]]:
-    """The same requests with the server layer, and without failgraph."""
+def with_and_without() -> tuple[Callable[[int], float], Callable[[int], float]]:
+    """Return two functions that measure the same requests, with failgraph's layer and without."""
     plain = application()
     requests(plain)
     attach("bench", include_global=False)
@@ -62,9 +62,9 @@ def switched() -> tuple[Callable[[int], float], Callable[[int], float]]:
 
 
 def rows(scale: Scale) -> Iterator[Row]:
-    """Each row when it is measured."""
+    """Yield each row as soon as it is measured."""
     if find_spec("fastapi") is not None:
-        ours, plain = switched()
+        ours, plain = with_and_without()
         times = pairs(ours, plain, scale.first, clock=lambda run: run())
         cost = sorted(times[0])[scale.first // 2] / _REQUESTS * 1e6
         work = "a request without failures, asked for a report"
@@ -82,9 +82,9 @@ def _headers(scale: Scale) -> Row:
 
     def ours() -> None:
         for _ in range(_HEADERS):
-            told = encode_headers(report, {}, MAX_VALUE)
-            assert told is not None
-            assert decode_report(told.report_value) == report
+            headers = encode_headers(report, {}, MAX_VALUE)
+            assert headers is not None
+            assert decode_report(headers.report_value) == report
 
     def pydantic() -> None:
         for _ in range(_HEADERS):

@@ -1,7 +1,8 @@
-"""A long run in one process, by hand: `make soak`, or `python tests/soak.py TRACES`. Memory is flat after the warm-up.
+"""Record millions of failures in one process, and check that memory stays flat: `make soak`.
 
-Each trace has ten failures by every way that there is: recorded by hand, with causes, leaving spans, handled and let
-go, deferred, of peers, on failure spans. Ends with 1 where memory grows.
+`python tests/bench/soak.py TRACES` runs so many traces. Each has ten failures, made in every way:
+recorded by hand, with causes, leaving spans, handled, deferred, from peers, on failure spans. The
+exit code is 1 if memory grows or a failure is lost.
 """
 
 from __future__ import annotations
@@ -22,16 +23,15 @@ from failgraph import FailureEvent, FailureReport, NgFailureEvent
 from failgraph.instrumentation import attach as attaching
 from failgraph.recording.recorder import recorder
 
-FAILURES = 10
-"""Of a trace."""
-WARM_UP = 0.2
-"""Of the run: until every cache and every bounded list is full."""
-MOST_GROWTH = 8 << 20
-"""Bytes by which memory may differ between the first and the last fifth after the warm-up."""
+FAILURES = 10  # of a trace
+WARM_UP = 0.2  # share of the run until every cache and bounded list is full
+# Bytes by which memory may differ between the first and the last fifth after the warm-up.
+MAX_GROWTH = 8 << 20
+SECRETS_EVERY = 10  # one trace of so many has a secret in every text
 
 
 class Counting(SpanExporter):
-    """Takes everything and counts it."""
+    """Counts the failure events that it takes."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -43,17 +43,14 @@ class Counting(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-SECRETS_EVERY = 10
-"""Traces: of one of so many every text has a secret."""
-
-
-def failure(kind: str, number: int) -> NgFailureEvent:
+def failure_of(kind: str, number: int) -> NgFailureEvent:
+    """Return a failure of trace `number`."""
     secret = "" if number % SECRETS_EVERY else f", token=abcdefgh{number}"
     return NgFailureEvent(kind, f"attempt {number}: no answer{secret}", boundary="model")
 
 
 def trace(tracer: Tracer, number: int) -> None:
-    """One trace with ten failures."""
+    """Make one trace with ten failures."""
     with (
         contextlib.suppress(NgFailureEvent),
         tracer.start_as_current_span("POST /run", kind=SpanKind.SERVER),
@@ -61,42 +58,42 @@ def trace(tracer: Tracer, number: int) -> None:
         with failgraph.hop():
             for attempt in range(2):
                 with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("leaves"):
-                    raise failure("transport_timeout", number + attempt) from TimeoutError(
+                    raise failure_of("transport_timeout", number + attempt) from TimeoutError(
                         f"{number}"
                     )
             with tracer.start_as_current_span("by hand") as span:
                 failgraph.record(ValueError(f"bad {number}"), boundary="agent", kind="agent_error")
-                cause, effect = failure("a_cause", number), failure("an_effect", number)
+                cause, effect = failure_of("a_cause", number), failure_of("an_effect", number)
                 effect.__cause__ = cause
                 failgraph.record(effect)
-            failgraph.record(failure("late", number), span=span)
-            failgraph.record(failure("deferred", number), deferred=True)
+            failgraph.record(failure_of("late", number), span=span)
+            failgraph.record(failure_of("deferred", number), deferred=True)
             with failgraph.hop():
                 event = FailureEvent(event_id=f"peer-{number}", failure_kind="k", boundary="model")
                 recorder().record_reply(FailureReport(events={event.event_id: event}), {})
             failgraph.current_report()
             with contextlib.suppress(NgFailureEvent):
-                raise failure("handled", number)  # in no request: nobody records it
-            failgraph.record(failure("own", number), own=True)
-            raise failure("escapes", number)
+                raise failure_of("handled", number)  # not recorded: there is no request
+            failgraph.record(failure_of("own", number), own=True)
+            raise failure_of("escapes", number)
 
 
 def memory() -> int:
-    """Bytes of this process that are in memory."""
+    """Return the resident memory of this process, in bytes."""
     gc.collect()
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def slope(points: Sequence[tuple[int, int]]) -> float:
-    """Bytes a trace, by least squares."""
+    """Return the growth in bytes a trace, by least squares."""
     mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
 
 
 def main(traces: int) -> int:
-    """Run so many traces; 0 where memory stayed flat."""
+    """Run so many traces. Return 0 if memory stayed flat and no failure was lost, otherwise 1."""
     attaching.attach("soak", include_global=False)
     exporter = Counting()
     provider = TracerProvider(shutdown_on_exit=False)
@@ -121,23 +118,22 @@ def main(traces: int) -> int:
         sorted(y for _, y in part)[len(part) // 2] for part in (after[:fifth], after[-fifth:])
     )
     counts = failgraph.stats()
-    print(
-        f"{exporter.events} failures exported, {exporter.events / traces:.1f} a trace; {dict(counts)}"
-    )
+    per_trace = exporter.events / traces
+    print(f"{exporter.events} failures exported, {per_trace:.1f} a trace; {dict(counts)}")
     print(
         f"after the warm-up: {slope(after):+.3f} bytes a trace, "
         f"{(last - first) / 2**20:+.2f} MiB from first to last fifth"
     )
-    left = len(recorder().writer.index)
+    still_held = len(recorder().writer.index)
     provider.shutdown()
     attaching.detach()
-    whole = exporter.events == traces * FAILURES and not counts.get("internal_error")
+    complete = exporter.events == traces * FAILURES and not counts.get("internal_error")
     print(
-        "flat" if last - first <= MOST_GROWTH else "it grows",
-        "· nothing lost" if whole else "· LOST",
-        f"· traces still held: {left}",
+        "memory is flat" if last - first <= MAX_GROWTH else "MEMORY GROWS",
+        "· nothing lost" if complete else "· FAILURES LOST",
+        f"· traces still held: {still_held}",
     )
-    return 0 if last - first <= MOST_GROWTH and whole and not left else 1
+    return 0 if last - first <= MAX_GROWTH and complete and not still_held else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What redaction costs a text that holds no secret."""
+"""Measure what redaction costs for a text without secrets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _PARAGRAPH = """Traceback (most recent call last):
     response = await self.model.create(messages, temperature=0.7, max_output=4096)
   File "/app/clients/openai_model.py", line 87, in create
     raise UpstreamError(f"upstream answered {status} after {attempt} attempts")
-UpstreamError: the model answered 503 after 2 of 3 attempts; "upstream connect error or disconnect/reset before headers"
-retry_after=1.5 endpoint=http://10.3.7.21:8000/v1/responses node=worker-17 step=118 of 400, elapsed: 31.2 s
+UpstreamError: the model answered 503 after 2 of 3 attempts; \
+"upstream connect error or disconnect/reset before headers"
+retry_after=1.5 endpoint=http://10.3.7.21:8000/v1/responses node=worker-17 \
+step=118 of 400, elapsed: 31.2 s
 """
 _TEXT = (_PARAGRAPH * 4)[:2000]
 _LONG = _TEXT * 10
@@ -23,7 +25,7 @@ _TIMES = 20
 
 
 def rows(scale: Scale) -> Iterator[Row]:
-    """Each row when it is measured."""
+    """Yield each row as soon as it is measured."""
     needles = sorted({needle for rule in RULES for needle in rule.needles})
     alternation = re.compile("|".join(map(re.escape, needles)), re.IGNORECASE)
     assert redact(_TEXT) == _TEXT

@@ -2,7 +2,8 @@
 
 test_fuzzing.py does a short run with a fixed seed. For a long run:
 `python tests/support/fuzzing.py SECONDS`, or with atheris, which is guided by coverage,
-`python tests/support/fuzzing.py FOLDER -max_total_time=600`. FOLDER keeps input that reaches new code.
+`python tests/support/fuzzing.py FOLDER -max_total_time=600`, where FOLDER keeps what reaches new
+code.
 """
 
 from __future__ import annotations

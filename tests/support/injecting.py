@@ -30,7 +30,7 @@ KINDS = (RuntimeError, MemoryError, RecursionError)
 OURS = str(Path(failgraph.__file__).parent) + os.sep
 _CALLS_OF_THE_USER = re.compile(r"\bwrapped\(|await (?:self\.)?app\(|await send\(")
 _GUARD = "diagnostics.py"
-# Calls that run no Python code and allocate nothing: they fail only where any next line of Python would.
+# Calls that run no Python code and allocate nothing: they fail only where any line may fail.
 _CANNOT_FAIL = re.compile(
     r"(?:isinstance|len|next|getattr|globals|exc_info|is_finalizing|allocate_lock"
     r"|(?:dict|list|str|ContextVar|RLock|lock)\..*)"
