@@ -138,7 +138,7 @@ def test_above_debug_level_no_frame_is_looked_at(caplog, monkeypatch):
 
 @pytest.mark.internal_error
 def test_a_deep_recursion_is_logged_in_bounded_length(lines):
-    """Only the innermost frames; how many there were besides is said."""
+    """Only the innermost frames are logged, and the number of the others."""
 
     def recurse() -> None:
         recurse()

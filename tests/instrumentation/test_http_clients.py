@@ -1,4 +1,4 @@
-"""HTTP clients ask peers for failure reports and take them in, over real sockets; nobody else is asked or believed."""
+"""HTTP clients ask peers, and only peers, for failure reports and take them in, over sockets."""
 
 from __future__ import annotations
 
@@ -38,29 +38,39 @@ def attached():
     attaching.detach()
 
 
-def told(*events: FailureEvent, own: str | None = None, recorded: bool = True) -> dict[str, str]:
-    """The reply headers of a peer that saw `events`, and recorded them itself or only passed them on."""
+def report_headers(
+    *events: FailureEvent, own: str | None = None, recorded: bool = True
+) -> dict[str, str]:
+    """Return the reply headers of a peer that reports `events`.
+
+    Args:
+        events: The failures of the report.
+        own: The id of the peer's own failure.
+        recorded: False if the peer only passes the failures on.
+    """
     report = FailureReport(events={event.event_id: event for event in events}, failure_id=own)
-    found = encode_headers(
-        report, {event.event_id: PLACE for event in events} if recorded else {}, 8000
-    )
-    assert found is not None
-    spans = {} if found.spans_value is None else {"X-NG-Failure-Spans": found.spans_value}
-    return {"X-NG-Failure-Report": found.report_value, **spans}
+    places = {event.event_id: PLACE for event in events} if recorded else {}
+    encoded = encode_headers(report, places, 8000)
+    assert encoded is not None
+    spans = {} if encoded.spans_value is None else {"X-NG-Failure-Spans": encoded.spans_value}
+    return {"X-NG-Failure-Report": encoded.report_value, **spans}
 
 
 class Peer:
-    """A server that remembers what it was asked, and answers `status` and `headers` on `/`, a redirect on `/to?URL`."""
+    """A server that keeps the headers of its requests.
+
+    It answers with `status` and `headers` on `/`, and with a redirect on `/to?URL`.
+    """
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, str]] = []
+        self.requests: list[dict[str, str]] = []
         self.status = 500
         self.headers: dict[str, str] = {}
         peer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                peer.asked.append({name.lower(): value for name, value in self.headers.items()})
+                peer.requests.append({name.lower(): value for name, value in self.headers.items()})
                 if self.path.startswith("/to?"):
                     self.send_response(302)
                     self.send_header("location", self.path[4:])
@@ -122,13 +132,13 @@ async def with_requests(url: str, headers=None):
     ids=lambda each: each.__name__,
 )
 def get(request):
-    """One GET with each client, from a synchronous test."""
+    """Return a function that sends one GET, with each client in turn."""
     return lambda url, headers=None: asyncio.run(request.param(url, headers))
 
 
 def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter):
-    """What the peer recorded is in the hop's report, not recorded again, and an effect names its span."""
-    peer.headers = told(event("remote", failure_reason="busy"), own="remote")
+    """The peer's failure is in the hop's report, is not repeated, and effects name its span."""
+    peer.headers = report_headers(event("remote", failure_reason="busy"), own="remote")
     with tracer.start_as_current_span("request"), hop():
         response = get(peer.url())
         with pytest.raises(NgFailureEvent) as raised:
@@ -137,7 +147,7 @@ def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter)
         effect.__cause__ = raised.value
         record(effect)
         report = current_report()
-    assert peer.asked[0]["x-ng-failure-accept"] == "1"
+    assert peer.requests[0]["x-ng-failure-accept"] == "1"
     assert report.events["remote"] == event("remote", failure_reason="busy")
     assert report.events[effect.event_id].cause_id == "remote"
     (attributes,) = failure_events(exporter.get_finished_spans())
@@ -146,9 +156,9 @@ def test_a_peer_is_asked_and_its_report_is_taken_in(get, peer, tracer, exporter)
     assert attributes[P + "cause.trace_id"] == f"{PLACE.trace_id:032x}"
 
 
-def test_what_a_peer_only_passed_on_is_recorded_here_as_remote(get, peer, tracer, exporter):
-    """Nobody below recorded it: this trace is the only place it has."""
-    peer.headers = told(event("remote"), own="remote", recorded=False)
+def test_a_failure_that_a_peer_only_passed_on_is_recorded_as_remote(get, peer, tracer, exporter):
+    """No server below recorded it, so this trace is its only place."""
+    peer.headers = report_headers(event("remote"), own="remote", recorded=False)
     with tracer.start_as_current_span("request"), hop():
         get(peer.url())
         get(peer.url())
@@ -159,9 +169,9 @@ def test_what_a_peer_only_passed_on_is_recorded_here_as_remote(get, peer, tracer
 
 
 def test_a_local_failure_is_never_overwritten(get, peer, tracer, exporter):
-    """A peer's copy of an event that this process observed changes neither the event nor its place."""
+    """A peer's copy changes neither an event that this process observed nor its place."""
     mine = event("mine", failure_reason="as it was")
-    peer.headers = told(
+    peer.headers = report_headers(
         event("mine", kind="cancelled", failure_reason="a lie that is much longer than the truth")
     )
     with tracer.start_as_current_span("request") as span, hop():
@@ -174,19 +184,19 @@ def test_a_local_failure_is_never_overwritten(get, peer, tracer, exporter):
     assert effect[P + "cause.span_id"] == f"{span.get_span_context().span_id:016x}"
 
 
-def test_of_two_peers_copies_the_longer_one_is_kept(get, peer, tracer):
-    """A copy that a header had cut gives way to one that says more."""
+def test_the_longer_of_two_copies_is_kept(get, peer, tracer):
+    """A copy that was cut to fit a header is replaced by one with more text."""
     with tracer.start_as_current_span("request"), hop():
         for reason in ("the beg…", "the beginning and the end", "the b…"):
-            peer.headers = told(event("remote", failure_reason=reason))
+            peer.headers = report_headers(event("remote", failure_reason=reason))
             get(peer.url())
         assert current_report().events["remote"].failure_reason == "the beginning and the end"
 
 
 def test_a_third_party_is_neither_asked_nor_believed(get, peer, tracer, exporter, setting):
-    """By the setting `localhost` is a peer and `127.0.0.1` is not: no asking header, no report, no failure to raise."""
+    """With `PEERS=localhost`, `127.0.0.1` gets no asking header, and its report is ignored."""
     setting("PEERS", "localhost")
-    peer.headers = told(event("remote"), own="remote", recorded=False)
+    peer.headers = report_headers(event("remote"), own="remote", recorded=False)
     with tracer.start_as_current_span("request"), hop():
         raise_for_failure(get(peer.url()))
         get(peer.url(), {"X-NG-Failure-Accept": "1"})
@@ -196,24 +206,24 @@ def test_a_third_party_is_neither_asked_nor_believed(get, peer, tracer, exporter
 
 
 def test_a_redirect_to_a_third_party(get, peer, tracer, exporter, setting):
-    """The peer was asked, who it sends us to is not, and is not believed."""
+    """The peer is asked. The host that it redirects to is neither asked nor believed."""
     setting("PEERS", "localhost")
     setting("PEER_TOKEN", "of ours")
     other = Peer()
-    other.headers = told(event("lie"), own="lie", recorded=False)
-    peer.headers = told(event("true"), recorded=False)
+    other.headers = report_headers(event("lie"), own="lie", recorded=False)
+    peer.headers = report_headers(event("true"), recorded=False)
     try:
         with tracer.start_as_current_span("request"), hop():
             raise_for_failure(get(peer.url("localhost", f"/to?{other.url()}")))
             assert list(current_report().events) == ["true"]
     finally:
         other.close()
-    assert peer.asked[0]["x-ng-failure-accept"] == "of ours"
-    assert "x-ng-failure-accept" not in other.asked[0]
+    assert peer.requests[0]["x-ng-failure-accept"] == "of ours"
+    assert "x-ng-failure-accept" not in other.requests[0]
 
 
-def test_a_session_that_was_made_before(peer, tracer):
-    """Attached to the classes: sessions of before ask too."""
+def test_a_session_from_before_attaching(peer, tracer):
+    """The hooks are on classes, so that existing sessions ask too."""
     attaching.detach()
     with httpx.Client(trust_env=False) as client, requests.Session() as session:
         session.trust_env = False
@@ -221,12 +231,12 @@ def test_a_session_that_was_made_before(peer, tracer):
         with tracer.start_as_current_span("request"), hop():
             client.get(peer.url())
             session.get(peer.url())
-    assert [asked.get("x-ng-failure-accept") for asked in peer.asked] == ["1", "1"]
+    assert [headers.get("x-ng-failure-accept") for headers in peer.requests] == ["1", "1"]
 
 
 def test_a_streamed_reply_is_read_from_its_head(peer, tracer):
-    """The report is there before the body is."""
-    peer.headers = told(event("remote"))
+    """The report is taken in before the body arrives."""
+    peer.headers = report_headers(event("remote"))
     with tracer.start_as_current_span("request"), hop():
         with httpx.Client(trust_env=False) as client, client.stream("GET", peer.url()) as response:
             assert list(current_report().events) == ["remote"]
@@ -239,8 +249,8 @@ def test_a_streamed_reply_is_read_from_its_head(peer, tracer):
 @pytest.mark.parametrize(
     "value", ["{", "none", "{}", "[]", "eJw=", "x" * 3000, json.dumps({"events": {"a": 1}})]
 )
-def test_a_header_that_is_no_report_changes_nothing(get, peer, tracer, exporter, value):
-    """Counted, ignored; the reply is the reply."""
+def test_an_invalid_report_changes_nothing(get, peer, tracer, exporter, value):
+    """It is counted and ignored, and the program gets the reply."""
     peer.headers = {"X-NG-Failure-Report": value, "X-NG-Failure-Spans": value}
     peer.status = 200
     with tracer.start_as_current_span("request"), hop():
@@ -251,11 +261,11 @@ def test_a_header_that_is_no_report_changes_nothing(get, peer, tracer, exporter,
     assert failure_events(exporter.get_finished_spans()) == []
 
 
-def test_a_request_is_afterwards_what_its_caller_made_it(get, peer, setting):
-    """The token stays with the request that carries it: not in the response's request, not in an exception's text."""
+def test_the_asking_header_is_removed_after_the_request(get, peer, setting):
+    """The request object of the response has no token, and the headers that its caller set."""
     setting("PEER_TOKEN", "a token of ours")
     response = get(peer.url(), {"X-Own": "1"})
-    assert peer.asked[0]["x-ng-failure-accept"] == "a token of ours"
+    assert peer.requests[0]["x-ng-failure-accept"] == "a token of ours"
     request = getattr(response, "request_info", None) or response.request
     assert "a token of ours" not in repr(request) + str(dict(request.headers))
     assert {name.lower() for name in request.headers} & {"x-ng-failure-accept"} == set()
@@ -263,13 +273,13 @@ def test_a_request_is_afterwards_what_its_caller_made_it(get, peer, setting):
 
 
 def test_the_token_is_a_secret_in_every_text(setting):
-    """Whoever writes it somewhere: redaction knows it."""
+    """Redaction knows the token, whoever writes it."""
     setting("PEER_TOKEN", "a token of ours")
     assert "a token of ours" not in redact("sent X-NG-Failure-Accept: a token of ours, got 500")
 
 
-def test_a_redirect_to_an_adapter_of_the_users_own(peer, setting):
-    """A host that is served by an adapter that we do not see gets nothing of what the first request carried."""
+def test_a_redirect_to_an_adapter_of_the_program(peer, setting):
+    """An adapter without a hook does not get the asking header of the first request."""
     seen = []
 
     class Own(requests.adapters.BaseAdapter):
@@ -287,14 +297,14 @@ def test_a_redirect_to_an_adapter_of_the_users_own(peer, setting):
         session.trust_env = False
         session.mount("http://third.example/", Own())
         session.get(peer.url(path="/to?http://third.example/x"))
-    assert peer.asked[0]["x-ng-failure-accept"] == "a token of ours"
+    assert peer.requests[0]["x-ng-failure-accept"] == "a token of ours"
     assert "a token of ours" not in str(seen)
 
 
 @pytest.mark.parametrize("client", ["httpx", "requests", "aiohttp"])
 def test_a_proxy_is_neither_asked_nor_believed(client, peer, tracer, exporter):
-    """For an http address it sees the request, and answers in the peer's place."""
-    peer.headers = told(event("lie"), own="lie", recorded=False)
+    """A proxy reads requests for http addresses, and could answer instead of the peer."""
+    peer.headers = report_headers(event("lie"), own="lie", recorded=False)
     with tracer.start_as_current_span("request"), hop():
         if client == "requests":
             with requests.Session() as session:
@@ -318,8 +328,8 @@ def test_a_proxy_is_neither_asked_nor_believed(client, peer, tracer, exporter):
     assert failure_events(exporter.get_finished_spans()) == []
 
 
-def test_contribs_instrumentation_comes_and_goes_beside_us(peer, make_provider, exporter):
-    """It wraps httpx before us, takes its own wrapper off, and leaves ours."""
+def test_opentelemetrys_instrumentation_can_be_removed(peer, make_provider, exporter):
+    """It wraps httpx before failgraph. When it is removed, failgraph's hook stays."""
     contrib = pytest.importorskip(
         "opentelemetry.instrumentation.httpx", reason="needs contrib"
     ).HTTPXClientInstrumentor()
@@ -331,13 +341,13 @@ def test_contribs_instrumentation_comes_and_goes_beside_us(peer, make_provider, 
         contrib.uninstrument()
     with httpx.Client(trust_env=False) as client:
         client.get(peer.url())
-    assert peer.asked[0]["x-ng-failure-accept"] == "1"
+    assert peer.requests[0]["x-ng-failure-accept"] == "1"
     assert exporter.get_finished_spans() == ()
 
 
 def test_raising_continues_the_whole_chain(get, peer):
-    """Ids and causes of the peer's own failure, as `__cause__`."""
-    peer.headers = told(event("root"), event("own", cause_id="root"), own="own")
+    """The exception has the id of the peer's own failure, and its causes as `__cause__`."""
+    peer.headers = report_headers(event("root"), event("own", cause_id="root"), own="own")
     with pytest.raises(NgFailureEvent) as raised:
         raise_for_failure(get(peer.url()))
     assert raised.value.event_id == "own"
@@ -345,9 +355,9 @@ def test_raising_continues_the_whole_chain(get, peer):
 
 
 def test_a_success_raises_nothing(get, peer):
-    """An own failure behind a 200 is in the report, and the reply is a success."""
+    """A report with an own failure behind a 200 raises nothing."""
     peer.status = 200
-    peer.headers = told(event("judge"), own="judge")
+    peer.headers = report_headers(event("judge"), own="judge")
     raise_for_failure(get(peer.url()))
 
 
@@ -357,15 +367,15 @@ class Headless:
 
 @pytest.mark.internal_error
 @pytest.mark.parametrize("response", [None, object(), Headless()])
-def test_something_that_is_no_response_raises_nothing(response):
-    """Whatever is handed in."""
+def test_an_object_that_is_not_a_response_raises_nothing(response):
+    """`raise_for_failure` takes any object."""
     raise_for_failure(response)
 
 
 def test_turned_off(get, peer, tracer, setting):
-    """`FAILGRAPH_ENABLED=false`: nobody is asked."""
+    """With `FAILGRAPH_ENABLED=false` no peer is asked."""
     setting("ENABLED", "false")
     with tracer.start_as_current_span("request"), hop():
         get(peer.url())
-    assert "x-ng-failure-accept" not in peer.asked[0]
-    assert not set(failgraph.stats()) - {"swallowed"}  # of what other tests left
+    assert "x-ng-failure-accept" not in peer.requests[0]
+    assert not set(failgraph.stats()) - {"swallowed"}  # which other tests may leave behind

@@ -1,4 +1,4 @@
-"""Attaching runs foreign code: modules that load at their first use, log handlers that import. None of it waits for us."""
+"""Attaching calls code of others, such as lazy modules and log handlers that import. None hangs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ STATE = """
 print("lazy" if type(lazy) is not types.ModuleType else "loaded")
 lazy.Client
 import wrapt
-print("hooked" if isinstance(vars(lazy.Client)["_send_single_request"], wrapt.FunctionWrapper) else "bare")
+send = vars(lazy.Client)["_send_single_request"]
+print("hooked" if isinstance(send, wrapt.FunctionWrapper) else "bare")
 """
 LOGGING = """
 import logging, sys
@@ -36,7 +37,7 @@ logging.getLogger("failgraph").addHandler(Importing())
 
 
 def run(program: str, enabled: bool) -> list[str]:
-    """What a program of its own prints; it must end by itself."""
+    """Run a program to its end. Return the words that it printed."""
     environ = clean_environment()
     if enabled:
         environ |= {"FAILGRAPH_ENABLED": "true", "FAILGRAPH_LOG_LEVEL": "debug"}
@@ -53,25 +54,26 @@ def run(program: str, enabled: bool) -> list[str]:
 
 @pytest.mark.parametrize("enabled", [True, False], ids=["start-up file", "called"])
 def test_a_lazy_module_stays_lazy_and_is_hooked_when_it_loads(enabled):
-    """Loaded lazily before OpenTelemetry's SDK: attaching neither loads it nor hangs, and its first use is hooked."""
+    """Attaching does not load a module that waits for its first use. It is hooked when it loads."""
     pytest.importorskip("httpx")
     attaching = "import opentelemetry.sdk.trace\n" if enabled else ATTACH
     assert run(LAZY + attaching + STATE, enabled) == ["lazy", "hooked"]
 
 
 def test_a_log_handler_that_imports_a_hooked_module():
-    """What is logged while attaching may import a module that attaches: the import returns."""
+    """A log handler that runs while failgraph attaches may import a module that attaches too."""
     pytest.importorskip("httpx")
     program = LOGGING + "import opentelemetry.sdk.trace\nprint('httpx' in sys.modules)"
     assert run(program, enabled=True) == ["True"]
 
 
 def test_the_import_loader_can_be_copied():
-    """Others copy and look at loaders; ours then refuses no more than any object without attributes."""
+    """Other tools copy loaders and look at their attributes."""
     program = """
 import copy, importlib.util, pickle
 loader = importlib.util.find_spec("httpx").loader
-print(type(loader).__module__, type(copy.copy(loader)) is type(loader), hasattr(type(loader).__new__(type(loader)), "x"))
+kind = type(loader)
+print(kind.__module__, type(copy.copy(loader)) is kind, hasattr(kind.__new__(kind), "x"))
 """
     pytest.importorskip("httpx")
     assert run(program, enabled=True) == ["failgraph.instrumentation.import_hooks", "True", "False"]

@@ -1,4 +1,4 @@
-"""Enabled by an environment variable, in real processes of every kind that people run: attached once, exported once."""
+"""Enabled by a variable, in real processes of every kind: attached once, exported once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from programs import (
 
 
 def run(receiver: Receiver, command: list[str], extra: dict[str, str]) -> tuple[dict, str]:
-    """Run a program to its end; what it printed as JSON, and its standard error."""
+    """Run a program to its end. Return the JSON that it printed, and its standard error."""
     done = subprocess.run(
         command,
         env=environment(receiver, extra),
@@ -50,7 +50,7 @@ def traced(*ways: str) -> list[str]:
 
 
 def check(receiver: Receiver, found: dict, failures: int = 1) -> None:
-    """One processor; each failure arrived once, and the secret in its reason nowhere."""
+    """Assert that there is one processor and each failure arrived once, without its secret."""
     assert found["processors"] == 1
     assert "internal_error" not in found["stats"], found
     arrived = receiver.failures()
@@ -61,7 +61,7 @@ def check(receiver: Receiver, found: dict, failures: int = 1) -> None:
 
 
 def place(receiver: Receiver) -> str:
-    """The name of the span that holds the failure."""
+    """Return the name of the span that has the failure."""
     return next(
         span.name
         for span in receiver.spans()
@@ -83,7 +83,7 @@ def place(receiver: Receiver) -> str:
     ids="-".join,
 )
 def test_the_start_up_file_reaches_each_provider_that_is_made(receiver, ways):
-    """Whatever the program sets, and however: the provider has one processor, the failure is on the inner span."""
+    """The provider gets one processor, however it is made and set."""
     if "uninstrument" in ways and not has("opentelemetry.instrumentation"):
         pytest.skip("needs opentelemetry-instrumentation, which this set lacks")
     found, _ = run(receiver, traced(*ways), ON)
@@ -94,14 +94,14 @@ def test_the_start_up_file_reaches_each_provider_that_is_made(receiver, ways):
 @pytest.mark.parametrize(
     "ways", [["own", "attach", "fail"], ["own", "attach", "attach", "fail"]], ids="-".join
 )
-def test_a_provider_that_was_set_before_is_looked_for(receiver, ways):
-    """Attached late, without a start-up file: one look at the global provider."""
+def test_a_global_provider_from_before_is_reached(receiver, ways):
+    """Attached late, without the start-up file."""
     found, _ = run(receiver, traced(*ways), {})
     check(receiver, found)
 
 
 def test_an_instrumentor_that_is_called_after_the_provider_was_set(receiver):
-    """`FailgraphInstrumentor().instrument()` in code, by the program itself."""
+    """The program calls `FailgraphInstrumentor().instrument()` itself."""
     pytest.importorskip(
         "opentelemetry.instrumentation", reason="needs opentelemetry-instrumentation"
     )
@@ -110,7 +110,7 @@ def test_an_instrumentor_that_is_called_after_the_provider_was_set(receiver):
 
 
 def test_off_by_default(receiver):
-    """Without a variable nothing of failgraph is loaded, and the failure is not recorded by itself."""
+    """Without the variable nothing of failgraph is loaded, and no failure is recorded."""
     found, _ = run(receiver, traced("own"), {})
     assert found["loaded"] == []
     run(receiver, traced("own", "fail"), {})
@@ -122,19 +122,19 @@ def test_off_by_default(receiver):
     "extra", [{"FAILGRAPH_ENABLED": "false"}, {"FAILGRAPH_ENABLED": " False "}]
 )
 def test_off_where_it_is_turned_off(receiver, extra):
-    """`false` loads nothing either."""
+    """`FAILGRAPH_ENABLED=false` loads nothing."""
     found, _ = run(receiver, traced("own"), extra)
     assert found["loaded"] == []
 
 
-def test_a_value_that_is_no_switch_is_named(receiver):
-    """`FAILGRAPH_ENABLED=1` does not silently do nothing."""
+def test_an_invalid_value_is_reported(receiver):
+    """`FAILGRAPH_ENABLED=1` logs a warning."""
     _, stderr = run(receiver, traced("own"), {"FAILGRAPH_ENABLED": "1"})
     assert stderr.count("FAILGRAPH_ENABLED must be true or false, not '1'") == 1
 
 
 def test_a_program_without_opentelemetry_loads_next_to_nothing(receiver):
-    """Enabled, but nobody traces: the package's own face and the start-up modules, of the standard library alone."""
+    """Only the package and the start-up modules, which import next to nothing themselves."""
     script = "import sys; print(*sorted(sys.modules))"
     env = environment(receiver, {})
     plain, on = (
@@ -160,7 +160,7 @@ def test_a_program_without_opentelemetry_loads_next_to_nothing(receiver):
     assert not (on - plain) & {"logging", "re", "typing", "wrapt", "pydantic", "threading"}
 
 
-def test_a_no_op_provider_takes_nothing_and_breaks_nothing(receiver):
+def test_a_no_op_provider_gets_no_processor(receiver):
     """nemo-lens sets one on ranks that do not export."""
     found, stderr = run(
         receiver, traced("sdk", "noop", "attach", "fail"), {**ON, "FAILGRAPH_LOG_LEVEL": "debug"}
@@ -175,14 +175,14 @@ def test_a_no_op_provider_takes_nothing_and_breaks_nothing(receiver):
 
 
 def test_without_any_provider_nothing_happens(receiver):
-    """The proxy provider stands for one that nobody sets."""
+    """OpenTelemetry's proxy provider, in a program that sets none, gets no processor."""
     found, _ = run(receiver, traced("sdk", "attach", "fail"), ON)
     assert found["processors"] == 0
     assert "internal_error" not in found["stats"]
 
 
 def test_the_sdk_disabled(receiver):
-    """`OTEL_SDK_DISABLED=true`: spans that record nothing, and a program that runs as ever."""
+    """With `OTEL_SDK_DISABLED=true` spans record nothing, and the program runs as before."""
     found, _ = run(receiver, traced("own", "fail"), {**ON, "OTEL_SDK_DISABLED": "true"})
     assert found["processors"] == 1
     assert not receiver.spans()
@@ -190,7 +190,7 @@ def test_the_sdk_disabled(receiver):
 
 
 def test_the_sdk_not_importable(receiver, tmp_path):
-    """A broken installation of the SDK is the program's to find out, not ours to fall over."""
+    """A broken installation of the SDK does not make failgraph fail."""
     (tmp_path / "usercustomize.py").write_text("")
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\nsys.modules['opentelemetry.sdk'] = None\n"
@@ -201,8 +201,8 @@ def test_the_sdk_not_importable(receiver, tmp_path):
     assert found["processors"] == 0
 
 
-def test_a_failure_of_ours_while_attaching_stops_nobody(receiver, tmp_path):
-    """With a pydantic that cannot be imported, the program traces as ever, and one line says why we do not."""
+def test_an_error_while_attaching_does_not_stop_the_program(receiver, tmp_path):
+    """With a broken pydantic the program is traced as before, and one line is logged."""
     (tmp_path / "pydantic.py").write_text("raise RuntimeError('a broken pydantic')\n")
     path = f"{tmp_path}{os.pathsep}{APPS}"
     _, stderr = run(receiver, traced("own"), {**ON, "PYTHONPATH": path})
@@ -211,7 +211,7 @@ def test_a_failure_of_ours_while_attaching_stops_nobody(receiver, tmp_path):
 
 @needs_auto
 def test_opentelemetry_instrument(receiver):
-    """The usual command: attached without a variable of ours, by the entry point."""
+    """`opentelemetry-instrument` attaches failgraph by its entry point, without a variable."""
     command = ["opentelemetry-instrument", *traced("fail")]
     found, stderr = run(receiver, command, {"FAILGRAPH_LOG_LEVEL": "debug"})
     check(receiver, found)
@@ -225,8 +225,8 @@ def test_opentelemetry_instrument(receiver):
     [{"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "failgraph"}, {"FAILGRAPH_ENABLED": "false"}],
     ids=str,
 )
-def test_opentelemetry_instrument_without_us(receiver, extra):
-    """Both ways of turning it off under the usual command: the spans come, our failures do not."""
+def test_opentelemetry_instrument_without_failgraph(receiver, extra):
+    """Both ways of turning it off under the command: spans are exported, failures are not."""
     found, _ = run(receiver, ["opentelemetry-instrument", *traced("fail")], extra)
     assert found["processors"] == 0
     assert len(receiver.spans()) == 2
@@ -247,17 +247,20 @@ def test_opentelemetry_instrument_without_us(receiver, extra):
     ids=str,
 )
 def test_programmatic_auto_instrumentation(receiver, ways, extra):
-    """`initialize()` called by the program, by us, by both."""
+    """`initialize()` is called by the program, by failgraph, or by both."""
     found, _ = run(receiver, traced(*ways), extra)
     check(receiver, found)
 
 
 @pytest.mark.slow
 @needs_auto
-def test_auto_instrumentation_from_a_sitecustomize_of_the_users(receiver, tmp_path):
-    """Where no start-up file is processed, as on `PYTHONPATH`, `start()` is called from there, and starts it too."""
-    late = "FAILGRAPH_ENABLED='true', FAILGRAPH_AUTO_INSTRUMENT='true'"  # so that the start-up file does nothing
-    script = f"import os\nos.environ.update({late})\nfrom failgraph.instrumentation.startup import start\nstart()\n"
+def test_auto_instrumentation_from_a_sitecustomize_of_the_program(receiver, tmp_path):
+    """It calls `start()` where no start-up file is processed, as for a folder on `PYTHONPATH`."""
+    late = "FAILGRAPH_ENABLED='true', FAILGRAPH_AUTO_INSTRUMENT='true'"  # after the start-up file
+    script = (
+        f"import os\nos.environ.update({late})\n"
+        "from failgraph.instrumentation.startup import start\nstart()\n"
+    )
     (tmp_path / "sitecustomize.py").write_text(script)
     found, _ = run(receiver, traced("fail"), {"PYTHONPATH": f"{tmp_path}{os.pathsep}{APPS}"})
     check(receiver, found)
@@ -267,7 +270,7 @@ def test_auto_instrumentation_from_a_sitecustomize_of_the_users(receiver, tmp_pa
 @needs_auto
 @pytest.mark.parametrize("auto", [{}, {"FAILGRAPH_AUTO_INSTRUMENT": "true"}], ids=str)
 def test_start_up_file_and_command_together(receiver, auto):
-    """Two ways at once are one: one processor, and no word of it."""
+    """Attached both ways, there is one processor, and nothing is logged."""
     found, stderr = run(receiver, ["opentelemetry-instrument", *traced("fail")], {**ON, **auto})
     check(receiver, found)
     assert not stderr
@@ -277,7 +280,7 @@ def test_start_up_file_and_command_together(receiver, auto):
 @needs_auto
 @pytest.mark.parametrize("extra", [{}, ON], ids=str)
 def test_a_provider_of_the_programs_own_after_the_command(receiver, extra):
-    """The second provider is refused by OpenTelemetry; failures arrive once, through the first."""
+    """OpenTelemetry rejects the second provider. Failures arrive once, through the first."""
     found, _ = run(receiver, ["opentelemetry-instrument", *traced("own", "fail")], extra)
     check(receiver, found)
 
@@ -310,7 +313,7 @@ instrumentation/development:
     ids=str,
 )
 def test_a_declarative_configuration_file(receiver, tmp_path, extra, placed):
-    """Its options are our settings; the environment wins over them."""
+    """Its options are failgraph's settings. The environment takes precedence."""
     config = tmp_path / "otel.yaml"
     config.write_text(CONFIG.replace("ENDPOINT", receiver.endpoint))
     command = ["opentelemetry-instrument", *traced("fail")]
@@ -320,8 +323,8 @@ def test_a_declarative_configuration_file(receiver, tmp_path, extra, placed):
 
 
 @needs_auto
-def test_other_instrumentors_are_untouched_when_ours_cannot_be_loaded(receiver, tmp_path):
-    """Instrumentors before and after ours are loaded, whatever is broken in what we need."""
+def test_other_instrumentors_are_loaded_when_failgraphs_cannot_be(receiver, tmp_path):
+    """Those before and after it, with a broken dependency of failgraph."""
     for name in ("a_probe", "zz_probe"):
         info = tmp_path / f"{name}-0.1.dist-info"
         info.mkdir()
@@ -338,7 +341,7 @@ def test_other_instrumentors_are_untouched_when_ours_cannot_be_loaded(receiver, 
         )
     (tmp_path / "pydantic.py").write_text("raise RuntimeError('a broken pydantic')\n")
     path = f"{tmp_path}{os.pathsep}{APPS}"
-    others = "fastapi,asgi,httpx,requests,aiohttp-client"  # these need pydantic, or what needs it
+    others = "fastapi,asgi,httpx,requests,aiohttp-client"  # these need pydantic
     extra = {"PYTHONPATH": path, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": others}
     _, stderr = run(receiver, ["opentelemetry-instrument", *traced("sdk")], extra)
     assert "a_probe instrumented" in stderr
@@ -347,11 +350,10 @@ def test_other_instrumentors_are_untouched_when_ours_cannot_be_loaded(receiver, 
 
 
 def test_auto_instrumentation_that_is_not_installed_is_one_line(receiver, tmp_path):
-    """The program runs, failgraph is attached, and the line says what to install."""
+    """The line says what to install."""
     (tmp_path / "sitecustomize.py").write_text("")
     blocker = "import sys\nsys.modules['opentelemetry.instrumentation'] = None\n"
     (tmp_path / "block.py").write_text(blocker)
-    # Ahead of `sitecustomize` there is only the interpreter itself: the block goes in with `-X` nothing but a .pth can.
     script = (
         f"exec({blocker!r}); import failgraph.instrumentation.startup as s; s._auto_instrument()"
     )
@@ -368,9 +370,9 @@ def test_auto_instrumentation_that_is_not_installed_is_one_line(receiver, tmp_pa
 
 @pytest.mark.parametrize("way", ["fork", "spawn", "forkserver"])
 def test_child_processes(receiver, way):
-    """Children that fork inherit it, those that start anew start it anew: two processes, two failures, each once."""
+    """A forked child inherits the hooks, a spawned one attaches itself. Failures arrive once."""
     found, _ = run(receiver, traced("own", "fail", way), ON)
-    # A child that starts anew imports the program without running it: the provider is of the parent's making there.
+    # A spawned child imports the program without running it, so that it has no provider.
     check(receiver, found, failures=2 if way == "fork" else 1)
 
 
@@ -378,14 +380,14 @@ def test_child_processes(receiver, way):
 @needs_auto
 @pytest.mark.parametrize("way", ["fork", "spawn", "forkserver"])
 def test_child_processes_under_the_command(receiver, way):
-    """Children that start anew get auto-instrumentation anew, and us with it."""
+    """A spawned child is instrumented by OpenTelemetry again, and by failgraph with it."""
     found, _ = run(receiver, ["opentelemetry-instrument", *traced("fail", way)], {})
     check(receiver, found, failures=2)
 
 
 @pytest.fixture(scope="module")
 def wheel_python(tmp_path_factory) -> Path:
-    """The interpreter of an environment in which failgraph is installed from its wheel; all else comes from ours."""
+    """Return the Python of an environment with failgraph from its wheel and all else from here."""
     pytest.importorskip("hatchling", reason="building the wheel needs hatchling")
     folder = tmp_path_factory.mktemp("wheel")
     root = Path(__file__).parents[2]
@@ -412,7 +414,7 @@ def wheel_python(tmp_path_factory) -> Path:
 
 
 def test_a_wheel_install(receiver, wheel_python):
-    """The start-up file of the wheel; the editable one is what all other tests here run."""
+    """The start-up file works from the wheel. All other tests use the editable install."""
     script = "import failgraph, sys; sys.exit(not failgraph.__file__.startswith(sys.prefix))"
     assert subprocess.run([str(wheel_python), "-c", script], check=False).returncode == 0
     found, _ = run(receiver, [str(wheel_python), "traced.py", "own", "fail"], ON)
@@ -422,7 +424,7 @@ def test_a_wheel_install(receiver, wheel_python):
 @pytest.mark.slow
 @needs_auto
 def test_a_wheel_install_under_the_command(receiver, wheel_python):
-    """The entry point of the wheel, with the start-up file and without it."""
+    """The entry point works from the wheel, with the start-up file enabled and without."""
     script = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
     for extra in ({}, ON):
         command = [str(wheel_python), "-c", script, str(wheel_python), "traced.py", "fail"]
@@ -433,7 +435,7 @@ def test_a_wheel_install_under_the_command(receiver, wheel_python):
 
 
 def test_run_enables_one_command(receiver):
-    """`failgraph run -- COMMAND` is the variable set for one program; its output and exit code are the program's."""
+    """`failgraph run -- COMMAND` sets the variable, and passes on output and exit code."""
     found, _ = run(receiver, ["failgraph", "run", "--", *traced("own", "fail")], {})
     check(receiver, found)
     done = subprocess.run(
@@ -444,7 +446,7 @@ def test_run_enables_one_command(receiver):
 
 
 def providers_path(package: str) -> str:
-    """A PYTHONPATH with the packages that have a folder of their own; skips where they are not there."""
+    """Return a PYTHONPATH with the provider packages, which have folders of their own, or skip."""
     if not (PROVIDERS / package).exists():
         pytest.skip(f"{package} is not made here: make test does (PROVIDERS)")
     return os.pathsep.join(map(str, (APPS, PROVIDERS, PROVIDERS / "_logfire_sdk")))
@@ -461,7 +463,7 @@ def providers_path(package: str) -> str:
     ids=str,
 )
 def test_logfire(receiver, ways, extra):
-    """A global proxy with a provider inside, made before us and after us; it is a plug-in of pydantic's, too."""
+    """logfire's global proxy has a provider inside. It is a pydantic plug-in, too."""
     found, _ = run(receiver, traced(*ways), {**extra, "PYTHONPATH": providers_path("logfire")})
     check(receiver, found)
 
@@ -478,7 +480,7 @@ def test_logfire(receiver, ways, extra):
     ids=str,
 )
 def test_nemo_lens(receiver, ways, extra):
-    """The real nemo-lens, before and after us; its own provider stays its own, the failure is on its managed span."""
+    """nemo-lens keeps its own provider, and the failure is on its managed span."""
     path = providers_path("nemo")
     tried = subprocess.run(
         [sys.executable, "-c", "import nemo.lens"],
@@ -498,7 +500,7 @@ def test_nemo_lens(receiver, ways, extra):
 
 @contextlib.contextmanager
 def served(receiver: Receiver, command: list[str], extra: dict[str, str]):
-    """A server process, ready to answer on the port that is put for PORT."""
+    """Run a server process. PORT in its command is replaced by a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -525,7 +527,7 @@ def served(receiver: Receiver, command: list[str], extra: dict[str, str]):
 
 
 def ask(url: str, process: subprocess.Popen) -> dict:
-    """One answer, as soon as the server gives one."""
+    """Wait until the server answers, and return its reply."""
     until = time.monotonic() + 60
     while True:
         try:
@@ -559,7 +561,7 @@ SERVERS = {
 @needs_servers
 @pytest.mark.parametrize("command", SERVERS.values(), ids=SERVERS)
 def test_servers_with_the_start_up_file(receiver, command):
-    """In every worker, however it is made, one processor; each request's failure arrives once."""
+    """Every worker has one processor, and each request's failure arrives once."""
     with served(receiver, command, ON) as (url, process):
         answers = [ask(url, process) for _ in range(6)]
     assert {answer["processors"] for answer in answers} == {1}
@@ -572,7 +574,7 @@ def test_servers_with_the_start_up_file(receiver, command):
 @needs_auto
 @pytest.mark.parametrize("command", SERVERS.values(), ids=SERVERS)
 def test_servers_under_the_command(receiver, command):
-    """The same under `opentelemetry-instrument`."""
+    """The same holds under `opentelemetry-instrument`."""
     with served(receiver, ["opentelemetry-instrument", *command], {}) as (url, process):
         answers = [ask(url, process) for _ in range(6)]
     assert {answer["processors"] for answer in answers} == {1}

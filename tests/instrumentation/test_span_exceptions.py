@@ -1,4 +1,4 @@
-"""Exceptions that leave a span: each failure among them is recorded once, on the span that it leaves first."""
+"""Failures that leave spans are recorded once, on the first span that they leave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
 
 @pytest.fixture(autouse=True)
 def attached():
-    """The hooks are on during each test here, and off after it."""
+    """Attach failgraph for each test, and detach it afterwards."""
     attaching.attach("the test", include_global=False)
     yield
     attaching.detach()
@@ -36,7 +36,7 @@ def attached():
 
 @pytest.fixture
 def placed(exporter):
-    """Where each failure is: (name of the span, kind), in the order that spans ended."""
+    """Return a function that lists (span name, kind) of each failure, in the order of span ends."""
 
     def read() -> list[tuple[str, str]]:
         return [
@@ -50,7 +50,7 @@ def placed(exporter):
 
 
 def test_nested_spans(tracer, placed):
-    """On the inner one, which it leaves first, and not again on the outer."""
+    """A failure is on the inner one, which it leaves first, and not again on the outer one."""
     with (
         pytest.raises(NgFailureEvent),
         tracer.start_as_current_span("outer"),
@@ -61,7 +61,7 @@ def test_nested_spans(tracer, placed):
 
 
 def test_the_span_it_leaves_first_need_not_be_where_it_was_made(tracer, placed):
-    """An exception that was made before is recorded on the first span that it leaves."""
+    """An exception created in the outer span is on the inner one, which it leaves first."""
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("outer"):
         made = failure()
         with tracer.start_as_current_span("inner"):
@@ -80,12 +80,13 @@ def test_a_span_that_is_not_made_current(tracer, placed):
 @pytest.mark.parametrize("status", [True, False])
 @pytest.mark.parametrize("current", [True, False])
 def test_a_span_that_records_no_exceptions(tracer, placed, exporter, current, status):
-    """`record_exception=False` silences the SDK's own event, not where the failure was."""
+    """`record_exception=False` suppresses the SDK's own event, not the failure."""
     start = tracer.start_as_current_span if current else tracer.start_span
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("outer"):
         with start("inner", record_exception=False, set_status_on_exception=status):
             raise failure()
-    # A current span that keeps silent altogether is known when the next one speaks: its failure span stands below it.
+    # With both options off, the current span tells nobody. The failure is seen when it leaves the
+    # next span, and goes on a failure span below the first.
     silent = current and not status
     assert placed() == [("nemo.gym.failure" if silent else "inner", "judge_failed")]
     inner = next(span for span in exporter.get_finished_spans() if span.name == "inner")
@@ -98,7 +99,7 @@ def test_a_span_that_records_no_exceptions(tracer, placed, exporter, current, st
 
 
 def test_causes_come_before_effects(tracer, placed):
-    """The explicit chain, also through foreign exceptions; what is only in the context is not of it."""
+    """Explicit causes count, also through foreign exceptions. `__context__` does not."""
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
         try:
             try:
@@ -117,14 +118,14 @@ def test_causes_come_before_effects(tracer, placed):
 
 
 def test_a_foreign_exception_with_a_failure_in_its_chain(tracer, placed):
-    """What leaves is a ValueError; its cause is the failure."""
+    """A ValueError leaves the span, and its cause is the failure."""
     with pytest.raises(ValueError), tracer.start_as_current_span("span"):
         raise ValueError("wrapped") from failure()
     assert placed() == [("span", "judge_failed")]
 
 
-def test_each_of_a_chain_leaves_its_own_span(tracer, placed):
-    """The cause left the inner span, its effect was made in the outer one."""
+def test_each_failure_of_a_chain_is_on_its_own_span(tracer, placed):
+    """The cause left the inner span. Its effect was created in the outer one."""
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("outer"):
         try:
             with tracer.start_as_current_span("inner"):
@@ -135,7 +136,7 @@ def test_each_of_a_chain_leaves_its_own_span(tracer, placed):
 
 
 def test_a_failure_without_a_boundary_is_counted_once(tracer, placed):
-    """However many spans it leaves."""
+    """It is counted once, however many spans it leaves."""
     made = NgFailureEvent("judge_failed")
     with (
         pytest.raises(NgFailureEvent),
@@ -148,14 +149,14 @@ def test_a_failure_without_a_boundary_is_counted_once(tracer, placed):
 
 
 def test_foreign_exceptions_are_no_failures(tracer, placed):
-    """An exception without a failure in its chain is the SDK's business alone."""
+    """An exception without a failure in its chain is left to the SDK."""
     with pytest.raises(ValueError), tracer.start_as_current_span("span"):
         raise ValueError("no failure")
     assert placed() == []
 
 
 def test_a_class_of_gyms_own(tracer, placed):
-    """Gym's `NgFailureEvent`, told by its name; a fake of it, since no released Gym has one."""
+    """Gym's `NgFailureEvent` is known by its name. This is a fake: no released Gym has one."""
 
     class Record:
         event_id, boundary = "gym-1", "agent"
@@ -177,7 +178,7 @@ def test_a_class_of_gyms_own(tracer, placed):
 
 
 def test_async_code(tracer, placed):
-    """Tasks that fail side by side each keep their own span."""
+    """Each of two concurrent tasks has its failure on its own span."""
 
     async def fail(name: str) -> None:
         with tracer.start_as_current_span(name):
@@ -194,7 +195,7 @@ def test_async_code(tracer, placed):
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="task groups came with Python 3.11")
 def test_task_groups(tracer, placed):
-    """A member is recorded where it left its task's span; the group that leaves the outer span adds nothing."""
+    """A member is on its task's span. The group that leaves the outer span adds nothing."""
 
     async def fail(name: str) -> None:
         with tracer.start_as_current_span(name):
@@ -213,7 +214,7 @@ def test_task_groups(tracer, placed):
 
 
 def test_a_generator_that_is_closed_early(tracer, placed):
-    """`GeneratorExit` is no failure, and closing raises nothing."""
+    """`GeneratorExit` is not a failure, and closing raises nothing."""
 
     def numbers():
         with tracer.start_as_current_span("generator"):
@@ -227,7 +228,7 @@ def test_a_generator_that_is_closed_early(tracer, placed):
 
 
 def test_a_handled_error_that_is_recorded_by_hand(tracer, placed, exporter):
-    """`record_exception` in a handler: the failure is recorded, and the span is not marked as failed."""
+    """`record_exception` in a handler records the failure. The status stays unset."""
     with tracer.start_as_current_span("span") as span:
         try:
             raise failure()
@@ -239,7 +240,7 @@ def test_a_handled_error_that_is_recorded_by_hand(tracer, placed, exporter):
 
 
 def test_a_status_that_is_set_for_another_span_moves_no_failure(tracer, placed):
-    """While a failure is handled, another span gets an error status: the failure stays where it was made."""
+    """Setting an error status on another span while a failure is handled does not move it there."""
     with tracer.start_as_current_span("outer"):
         try:
             raise failure()
@@ -249,8 +250,8 @@ def test_a_status_that_is_set_for_another_span_moves_no_failure(tracer, placed):
     assert placed() == [("outer", "judge_failed")]
 
 
-def test_a_status_inside_a_hop_says_nothing_of_what_is_handled_around_it(tracer, exporter):
-    """A hop that is opened in somebody's handler: the failure that is being handled there is not among its own."""
+def test_a_status_inside_a_hop_ignores_the_exception_handled_around_it(tracer, exporter):
+    """A failure that is handled around a hop is not one of the hop's own."""
     made = failure()
     with tracer.start_as_current_span("request"):
         try:
@@ -262,7 +263,7 @@ def test_a_status_inside_a_hop_says_nothing_of_what_is_handled_around_it(tracer,
 
 
 def test_what_leaves_a_hop_too_is_recorded_once(tracer, placed, exporter):
-    """Hook and hop are two sources of one recorder, and the hop knows its own failure."""
+    """The hook and the hop both see it. The hop knows it as its own failure."""
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("request"), hop():
         with tracer.start_as_current_span("work"):
             raise failure()
@@ -273,7 +274,7 @@ def test_what_leaves_a_hop_too_is_recorded_once(tracer, placed, exporter):
 
 
 def test_an_unsampled_span_and_an_ended_one(make_provider, placed, exporter):
-    """Neither takes anything, and neither raises."""
+    """Neither takes an event, and neither raises."""
     tracer = make_provider(sampler=ALWAYS_OFF).get_tracer("test")
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("unsampled"):
         raise failure()
@@ -284,7 +285,7 @@ def test_an_unsampled_span_and_an_ended_one(make_provider, placed, exporter):
 
 
 def test_turned_off(tracer, placed, setting):
-    """`FAILGRAPH_ENABLED=false` after attaching: nothing is recorded."""
+    """With `FAILGRAPH_ENABLED=false` set after attaching, nothing is recorded."""
     setting("ENABLED", "false")
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
         raise failure()
@@ -295,7 +296,7 @@ def test_turned_off(tracer, placed, setting):
 
 
 def texts(span) -> str:
-    """Everything that is said on a span."""
+    """Return all text on a span."""
     events = [str(dict(event.attributes)) for event in span.events]
     return "\n".join([span.name, str(span.status.description), *events, str(dict(span.attributes))])
 
@@ -309,7 +310,7 @@ def texts(span) -> str:
     ],
 )
 def test_secrets_in_what_the_sdk_writes(tracer, exporter, error):
-    """Message, stack trace with all its causes, and status are redacted, of failures and of foreign exceptions."""
+    """Message, stack trace with all causes and status are redacted, for any exception."""
     with (
         pytest.raises((NgFailureEvent, RuntimeError, ValueError)),
         tracer.start_as_current_span("span"),
@@ -336,7 +337,7 @@ def test_secrets_in_what_the_sdk_writes(tracer, exporter, error):
     ],
 )
 def test_secrets_in_a_status_that_is_set_by_hand(tracer, exporter, put):
-    """However it is handed over."""
+    """The description is redacted, however it is passed."""
     with tracer.start_as_current_span("span") as span:
         put(span)
     status = exporter.get_finished_spans()[0].status
@@ -347,7 +348,7 @@ def test_secrets_in_a_status_that_is_set_by_hand(tracer, exporter, put):
 
 @pytest.mark.slow
 def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
-    """Each in the reason of a failure, in its foreign cause and in a plain exception: events, status, headers."""
+    """As the reason of a failure, a foreign cause and a plain exception: no secret is exported."""
     for case in SECRETS:
         with contextlib.suppress(NgFailureEvent), tracer.start_as_current_span("outer"), hop():
             with tracer.start_as_current_span("inner"):
@@ -364,13 +365,13 @@ def test_no_secret_of_the_corpus_is_in_anything_exported(tracer, exporter):
         mine = spans[4 * number : 4 * number + 4]
         report, _ = decode(failure_events(mine))
         assert len(report.events) == 1
-        told = encode_headers(report, {}, 60_000)
-        exported = "\n".join([*map(texts, mine), repr(json.loads(told.report_value))])
+        encoded = encode_headers(report, {}, 60_000)
+        exported = "\n".join([*map(texts, mine), repr(json.loads(encoded.report_value))])
         assert not [secret for secret in case.secrets if secret in exported], case.label
 
 
-def test_what_the_caller_gives_with_an_exception_wins(tracer, exporter):
-    """Attributes, timestamp and `escaped` arrive as they were given, a text of the SDK's own keys redacted."""
+def test_what_the_caller_passes_with_an_exception_takes_precedence(tracer, exporter):
+    """Attributes, timestamp and `escaped` are kept; texts under the SDK's own keys are redacted."""
     with tracer.start_as_current_span("span") as span:
         given = {"exception.message": f"mine, {KEY}", "mine": 1}
         span.record_exception(ValueError("no"), given, timestamp=5, escaped=True)
@@ -386,7 +387,7 @@ def test_what_the_caller_gives_with_an_exception_wins(tracer, exporter):
 
 
 def test_a_lone_surrogate_costs_no_batch(tracer, exporter):
-    """In a status it would lose every span of its batch; it is written out instead."""
+    """In a status it would lose every span of its batch. It is escaped instead."""
     with pytest.raises(OSError), tracer.start_as_current_span("span"):
         raise OSError("no such file: caf\udce9")
     span = exporter.get_finished_spans()[0]
@@ -394,8 +395,8 @@ def test_a_lone_surrogate_costs_no_batch(tracer, exporter):
     assert "caf\\udce9" in span.status.description
 
 
-def test_a_text_without_end_is_bounded(tracer, exporter):
-    """A message of megabytes does not hold up the program, nor cost the batch."""
+def test_a_long_text_is_bounded(tracer, exporter):
+    """A message of megabytes neither delays the program nor loses the batch."""
     with pytest.raises(ValueError), tracer.start_as_current_span("span"):
         raise ValueError("word " * 1_000_000 + KEY)
     span = exporter.get_finished_spans()[0]
@@ -403,7 +404,7 @@ def test_a_text_without_end_is_bounded(tracer, exporter):
 
 
 def test_without_redaction_the_sdk_is_left_alone(tracer, exporter, setting):
-    """`FAILGRAPH_REDACT=false`: texts as they are."""
+    """With `FAILGRAPH_REDACT=false` texts are unchanged."""
     setting("REDACT", "false")
     with pytest.raises(ValueError), tracer.start_as_current_span("span"):
         raise ValueError(KEY)
@@ -411,7 +412,7 @@ def test_without_redaction_the_sdk_is_left_alone(tracer, exporter, setting):
 
 
 def test_without_reasons_only_kinds_and_frames_remain(tracer, exporter, setting):
-    """`FAILGRAPH_REASON=off` keeps the texts of failures and of their causes out of the SDK's own event too."""
+    """With `FAILGRAPH_REASON=off` the SDK's event has no texts of failures and causes either."""
     setting("REASON", "off")
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
         raise failure(
@@ -427,8 +428,8 @@ def test_without_reasons_only_kinds_and_frames_remain(tracer, exporter, setting)
     assert "of no failure" in texts(other)
 
 
-def test_a_wrong_call_is_the_sdks_to_answer(tracer):
-    """Missing or odd arguments raise what they would raise without us."""
+def test_wrong_arguments_are_left_to_the_sdk(tracer):
+    """They raise what they would raise without failgraph."""
     with tracer.start_as_current_span("span") as span:
         with pytest.raises(TypeError):
             span.record_exception()
@@ -439,8 +440,8 @@ def test_a_wrong_call_is_the_sdks_to_answer(tracer):
 # --- attaching and detaching
 
 
-def test_detaching_takes_off_our_own_layer_only(tracer):
-    """A wrapper that somebody put on ours stays, and works."""
+def test_detaching_removes_only_failgraphs_wrapper(tracer):
+    """A wrapper that somebody put around it stays, and works."""
     calls = []
     ours = vars(Span)["record_exception"]
 
@@ -457,13 +458,13 @@ def test_detaching_takes_off_our_own_layer_only(tracer):
         with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
             raise failure()
         assert len(calls) == 1
-        assert not set(failgraph.stats()) - {"swallowed"}  # of what other tests left
+        assert not set(failgraph.stats()) - {"swallowed"}  # which other tests may leave behind
     finally:
         Span.record_exception = ours.__wrapped__
 
 
 def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
-    """Twice attached is once; after detaching, attaching again reaches new providers again."""
+    """Attaching twice is like once. Attaching after detaching reaches new providers again."""
     attaching.attach("again", include_global=False)
     provider = TracerProvider(shutdown_on_exit=False)
     assert (
@@ -480,15 +481,15 @@ def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
 
 
 def test_failure_spans_have_no_processor_of_their_own(tracer, setting, exporter):
-    """The providers that we make for them share the pipeline of the span: nothing is added to it."""
+    """Their providers share the pipeline of the span, to which nothing is added."""
     setting("PLACEMENT", "failure_span")
     processor = None
     for _ in range(3):
         with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span") as span:
             processor = span._span_processor
             raise failure()
-    held = [type(each).__name__ for each in processor._span_processors]
-    assert held.count("FailureSpanProcessor") == 2  # one by hand, by the fixture, and one attached
+    classes = [type(each).__name__ for each in processor._span_processors]
+    assert classes.count("FailureSpanProcessor") == 2  # one from the fixture and one attached
     assert (
         len([span for span in exporter.get_finished_spans() if span.name == "nemo.gym.failure"])
         == 3
@@ -505,7 +506,7 @@ def test_a_provider_that_is_handed_over(exporter):
 
 
 def test_an_api_without_provider_is_untouched():
-    """Looking at the global provider never sets one."""
+    """Looking at the global provider does not set one."""
     before = trace._TRACER_PROVIDER
     attaching.detach()
     attaching.attach("the test")

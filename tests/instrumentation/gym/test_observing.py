@@ -1,4 +1,4 @@
-"""What the hooks make of what released NeMo Gym says: servers named in bodies, tables, and tries without end."""
+"""Hooks on released NeMo Gym: quoted failures, tables, endless retries, missing targets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ZOO = {
 
 
 def wrapped(server: str, inner: bytes) -> bytes:
-    """What Gym's middleware answers where `inner` was the body of the server below, as JSON."""
+    """Return what Gym's middleware answers if `inner` was the body of the server below."""
     import json
 
     return json.dumps(
@@ -49,7 +49,7 @@ class Info(NamedTuple):
 
 
 class Failing(Exception):
-    """A `ClientResponseError` as Gym leaves it."""
+    """aiohttp's `ClientResponseError` with the body that Gym adds."""
 
     def __init__(
         self, body: bytes, status: int = 500, url: str = "http://127.0.0.1:1/run", headers: Any = ()
@@ -66,30 +66,32 @@ def zoo():
     quoted_failures.set_configuration({})
 
 
-def levels(error: Failing) -> list[tuple[str, str]]:
+def quoted(error: Failing) -> list[tuple[str, str]]:
+    """Return boundary and reason of each failure that the body quotes."""
     return [
-        (level.boundary.value, level.reason) for level in quoted_failures.failures_quoted_by(error)
+        (failure.boundary.value, failure.reason)
+        for failure in quoted_failures.failures_quoted_by(error)
     ]
 
 
-def test_a_body_quotes_those_below_it():
-    """Each server that is named is a failure, innermost first; an agent that called itself is one."""
+def test_a_body_quotes_the_servers_below():
+    """Each server that is named is a failure, innermost first. An agent calling itself is one."""
     body = wrapped(
         "agent", wrapped("agent", wrapped("policy", b'{"error": "it\'s \\"upstream\\" \xff"}'))
     )
-    assert levels(Failing(body)) == [
+    assert quoted(Failing(body)) == [
         ("model", '{"error": "it\'s \\"upstream\\" \ufffd"}'),
         ("agent", "a server that agent called failed"),
     ]
 
 
-def test_a_body_that_quotes_nobody_is_of_the_server_that_was_called():
-    """Gym answers with the exception's `repr`; who it was, its address says, of hosts that use one port alike."""
-    assert levels(Failing(b'"KeyError(1)"')) == [("agent", "KeyError(1)")]
-    assert levels(Failing(b'"KeyError(1)"', url="http://10.0.0.7:1/verify")) == [
+def test_a_body_that_quotes_no_server_is_of_the_called_server():
+    """The body is an exception's `repr`. Host and port say which server it is."""
+    assert quoted(Failing(b'"KeyError(1)"')) == [("agent", "KeyError(1)")]
+    assert quoted(Failing(b'"KeyError(1)"', url="http://10.0.0.7:1/verify")) == [
         ("resources_server", "KeyError(1)")
     ]
-    assert levels(Failing(b'"KeyError(1)"', url="http://127.0.0.1:9/run")) == []
+    assert quoted(Failing(b'"KeyError(1)"', url="http://127.0.0.1:9/run")) == []
 
 
 @pytest.mark.parametrize(
@@ -101,9 +103,9 @@ def test_a_body_that_quotes_nobody_is_of_the_server_that_was_called():
         Failing(b'"KeyError(1)"', headers={"x-ng-failure-report": "{}"}),
     ],
 )
-def test_what_is_not_gyms_or_has_a_report_is_not_read(error):
-    """Another status, another form, a host that is no peer, a report."""
-    assert levels(error) == []
+def test_a_body_that_is_not_gyms_or_has_a_report_is_ignored(error):
+    """Another status, another format, a host that is not a peer, a report."""
+    assert quoted(error) == []
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_what_is_not_gyms_or_has_a_report_is_not_read(error):
     ],
 )
 def test_a_hostile_body_is_read_in_bounded_time(body):
-    """Whatever it is: no exception, no warning, and no more than a moment."""
+    """It neither raises nor warns."""
     started = time.perf_counter()
     quoted_failures.failures_quoted_by(Failing(body))
     assert time.perf_counter() - started < 2
@@ -134,21 +136,21 @@ def test_a_hostile_body_is_read_in_bounded_time(body):
         (None, None),
     ],
 )
-def test_the_id_of_a_rollout_that_is_asked_for(row, expected):
-    """From the body of a `/run`, whichever form it has."""
+def test_the_id_of_a_requested_rollout(row, expected):
+    """It is found in either form of a `/run` body."""
     assert rollout_id_of(row) == expected
 
 
-def test_what_a_table_does_not_know_keeps_its_name_and_is_flagged():
-    """A label of a benchmark's own, and an error of a sandbox provider's own."""
+def test_an_unknown_name_is_kept_and_flagged():
+    """A label of a benchmark, and an error type of a sandbox provider."""
     assert vocabulary.meaning_of_class("moon").kind == "moon"
     assert vocabulary.kind_of_sandbox("quantum") == "quantum"
     assert failgraph.stats()["unmapped"] == 2
     assert vocabulary.meaning_of_class("judge_invalid").kind == "judge_unparseable"
 
 
-def test_a_validation_error_is_told_without_its_input():
-    """pydantic quotes what was validated: a prompt, a reply."""
+def test_the_reason_of_a_validation_error_has_no_input():
+    """pydantic quotes the input, which may be a prompt or a reply."""
     from pydantic import BaseModel, ValidationError
 
     class Reply(BaseModel):
@@ -161,8 +163,8 @@ def test_a_validation_error_is_told_without_its_input():
     assert reason == "1 validation errors for Reply: output: Input should be a valid list"
 
 
-def test_a_judges_error_is_told_without_the_input_that_its_cause_quotes(tracer, exporter):
-    """Gym makes its text of the validation error's; the cause itself is told without it, too."""
+def test_a_judges_error_is_recorded_without_the_input_that_its_cause_quotes(tracer, exporter):
+    """Gym makes the error's text from a validation error, which is also its cause."""
     from pydantic import TypeAdapter, ValidationError
 
     with pytest.raises(ValidationError) as caught:
@@ -179,8 +181,8 @@ def test_a_judges_error_is_told_without_the_input_that_its_cause_quotes(tracer, 
     assert "secret" not in repr(dict(event.attributes))
 
 
-def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monkeypatch):
-    """Of an hour of tries twice a second there are a dozen events, and they count every one."""
+def test_endless_retries_are_recorded_at_growing_intervals(tracer, exporter, monkeypatch):
+    """An hour of two tries a second gives a dozen events, which count all of them."""
     now = [0.0]
     monkeypatch.setattr(retries, "monotonic", lambda: now[0])
 
@@ -203,8 +205,8 @@ def test_tries_without_end_are_told_at_growing_intervals(tracer, exporter, monke
     assert found[-1]["nemo.gym.failure.operation.attempt_id"] == "7200"
 
 
-def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
-    """It is the pause between them that counts, not how long each takes; another request is another call."""
+def test_slow_tries_are_of_one_call(tracer, exporter, monkeypatch):
+    """The pause between tries counts, not their duration. Another request is another call."""
     now = [0.0]
     monkeypatch.setattr(retries, "monotonic", lambda: now[0])
 
@@ -228,7 +230,7 @@ def test_tries_that_take_long_are_of_one_call(tracer, exporter, monkeypatch):
 
 @pytest.mark.parametrize(("address", "failures"), [("127.0.0.1:1", 1), ("127.0.0.1:2", 2)])
 def test_a_server_that_called_itself_failed_once(tracer, exporter, address, failures):
-    """Whichever of its workers served the call; another agent's failure would be the cause of its own."""
+    """Another of its workers may have served the call. Another agent's failure would be a cause."""
     boundary = FailureBoundary.AGENT
     theirs = failgraph.FailureEvent(
         event_id="theirs", failure_kind="agent_run_error", boundary=boundary
@@ -247,8 +249,8 @@ def test_a_server_that_called_itself_failed_once(tracer, exporter, address, fail
     assert (span.attributes["nemo.gym.failure.report.id"] == "theirs") is (failures == 1)
 
 
-def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, exporter, monkeypatch):
-    """Each is a trace with the calls made for it and ends with its result; what the task does next is none of it."""
+def test_a_task_that_requests_rollouts_goes_on_outside_of_them(tracer, exporter, monkeypatch):
+    """A rollout's trace has the calls made for it, and not what the task does after its result."""
     monkeypatch.setattr(rollout_attempts.trace, "get_tracer", lambda _: tracer)
 
     class Reply:
@@ -288,7 +290,7 @@ def test_a_task_that_asks_for_rollouts_itself_goes_on_outside_them(tracer, expor
 
 @pytest.fixture
 def gym_module(monkeypatch):
-    """A module of some Gym in which one hook fits, one target is missing, and one is something else."""
+    """Make a module of some Gym: one target fits, one is missing, one is no function."""
     module = ModuleType("nemo_gym.some")
     module.there = lambda: 1
     module.changed = 7
@@ -305,8 +307,8 @@ def gym_module(monkeypatch):
     hooks.remove_all()
 
 
-def test_a_hook_whose_target_is_missing_or_changed_is_named(gym_module):
-    """The others are put on, and everything is as it was when they are taken off."""
+def test_a_missing_or_changed_target_is_named(gym_module):
+    """The others are hooked, and removing the hooks restores everything."""
     original = gym_module.there
     hooks.install("nemo_gym.some")
     assert gym_module.there is not original
@@ -323,7 +325,7 @@ def test_a_hook_whose_target_is_missing_or_changed_is_named(gym_module):
 
 
 def test_a_failure_without_a_boundary_takes_that_of_the_gym_server(tracer, exporter):
-    """The setting would win; where there is neither, it is counted and not recorded."""
+    """The setting would take precedence."""
     with tracer.start_as_current_span("request"), failgraph.hop():
         hop = failgraph.context.current_hop.get()
         hop.boundary = FailureBoundary.ENVIRONMENT

@@ -1,4 +1,4 @@
-"""Real NeMo Gym 0.7.0: a fleet of its servers, its own collection, and of each fault exactly the failures it is."""
+"""A fleet of real NeMo Gym 0.7.0 servers and its collection: each fault is recorded once."""
 
 from __future__ import annotations
 
@@ -39,13 +39,17 @@ LENS = {
 
 
 class Case(NamedTuple):
-    """A row, and what has to be in the trace of its rollout."""
+    """A row, and what has to be in the trace of its rollout.
+
+    Attributes:
+        row: What is collected.
+        own: The chain of the rollout's own failure, down to the root cause, as by `summary`.
+        recovered: Other failures, sorted.
+    """
 
     row: dict[str, Any]
     own: list[str]
-    """The chain of the rollout's own failure, down to the root cause: boundary, kind, stage and status of each."""
     recovered: list[str]
-    status: str | None = None
 
 
 MODEL_500 = "model provider_unavailable - 500"
@@ -159,12 +163,16 @@ NAMES = list(CASES)
 
 
 class Run(NamedTuple):
-    """What one collection left behind."""
+    """The results of one collection.
+
+    Attributes:
+        rows: The saved rows, by the index of their task.
+        rollouts: The hops of the collector's attempts, by the same index.
+        traces: All traces.
+    """
 
     rows: dict[int, dict[str, Any]]
-    """The saved rows, by the index of the task."""
     rollouts: dict[int, Any]
-    """The hops of the collector's attempts, likewise."""
     traces: list[Any]
 
 
@@ -188,7 +196,7 @@ def run(fleet: Fleet) -> Run:
 
 
 def attempts(traces: list[Any]) -> list[Any]:
-    """The hops of the collector's attempts."""
+    """Return the hops of the collector's attempts."""
     return [hop for trace in traces for hop in trace.hops if hop.span.name == ATTEMPT]
 
 
@@ -200,7 +208,7 @@ def without_ports(fleet: Fleet, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def auto(python, tmp_path_factory) -> Iterator[Fleet]:
-    """A fleet with OpenTelemetry's auto-instrumentation."""
+    """Run a fleet with OpenTelemetry's auto-instrumentation."""
     with running(tmp_path_factory.mktemp("auto"), python, AUTO) as fleet:
         yield fleet
 
@@ -218,47 +226,50 @@ def run_lens(python, tmp_path_factory) -> Run:
 
 @pytest.fixture(params=["auto", "lens"])
 def ran(request) -> Run:
-    """All cases in one collection, with auto-instrumentation and with Gym's own telemetry."""
+    """Collect all cases at once, with auto-instrumentation and with Gym's own telemetry."""
     return request.getfixturevalue(f"run_{request.param}")
 
 
 @pytest.fixture(scope="module")
 def bare(python, tmp_path_factory) -> Run:
-    """The same without failgraph and without telemetry."""
+    """Collect them without failgraph and without telemetry."""
     with running(tmp_path_factory.mktemp("bare"), python, {}) as fleet:
         return run(fleet)
 
 
-def said(event: FailureEvent) -> str:
-    return f"{event.boundary.value} {event.failure_kind} {event.stage or '-'} {event.http_status or '-'}"
+def summary(event: FailureEvent) -> str:
+    """Return boundary, kind, stage and HTTP status in one line."""
+    optional = (event.stage or "-", event.http_status or "-")
+    return " ".join(map(str, (event.boundary.value, event.failure_kind, *optional)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fault_is_in_its_rollout_exactly_once(ran, name):
-    """The rollout's report holds the own failure with its causes, and what was recovered, and nothing else."""
+    """The rollout's report has the own failure, its causes and recovered failures, nothing else."""
     case, hop = CASES[name], ran.rollouts.get(NAMES.index(name))
     events = hop.report.events if hop is not None and hop.report is not None else {}
     chain, here = [], hop.report.failure_id if events else None
     while here is not None:
         chain.append(here)
         here = events[here].cause_id
-    assert [said(events[key]) for key in chain] == case.own
+    assert [summary(events[key]) for key in chain] == case.own
     assert (
-        sorted(said(event) for key, event in events.items() if key not in chain) == case.recovered
+        sorted(summary(event) for key, event in events.items() if key not in chain)
+        == case.recovered
     )
 
 
 def test_nothing_else_is_in_the_traces(ran):
-    """All failures of all traces are those of the cases, none twice, none outside its rollout, none unreported."""
+    """No failure is there twice, outside of its rollout, or unreported."""
     expected = Counter(what for case in CASES.values() for what in (*case.own, *case.recovered))
     found = [failure.event for trace in ran.traces for failure in trace.failures.values()]
-    assert Counter(map(said, found)) == expected
+    assert Counter(map(summary, found)) == expected
     assert len({event.event_id for event in found}) == len(found)
     assert [hop.unreported for trace in ran.traces for hop in trace.hops if hop.unreported] == []
 
 
 def test_an_agents_hop_names_its_rollout(ran):
-    """By the indexes in the body of its `/run`, as the attempt above it and the saved row do."""
+    """The id is that of the attempt above it and of the saved row."""
     spans = [
         hop.span for trace in ran.traces for hop in trace.hops if hop.span.service.endswith("agent")
     ]
@@ -269,10 +280,10 @@ def test_an_agents_hop_names_its_rollout(ran):
     }
 
 
-def test_what_ended_no_rollout_is_recovered(ran):
-    """Recovered are the failures of which no rollout died, in one trace a rollout and in one for all."""
+def test_failures_that_ended_no_rollout_are_recovered(ran):
+    """That holds with one trace for each rollout and with one trace for all."""
     recovered = Counter(
-        said(failure.event)
+        summary(failure.event)
         for trace in ran.traces
         for key, failure in trace.failures.items()
         if trace.recovered is not None and key in trace.recovered
@@ -281,22 +292,22 @@ def test_what_ended_no_rollout_is_recovered(ran):
 
 
 def test_saved_rows_are_those_of_a_run_without_failgraph(ran, bare):
-    """Outcomes, retries and scores are untouched."""
+    """Outcomes, retries and scores are the same."""
     assert ran.rows == bare.rows
 
 
-def test_the_command_of_opentelemetry_does_the_same(python, tmp_path):
-    """`opentelemetry-instrument python …`: one trace a rollout, with the failure behind a 200."""
+def test_opentelemetry_instrument_does_the_same(python, tmp_path):
+    """There is one trace for each rollout, with the failure behind a 200."""
     with running(tmp_path, python, {**ON, **OTLP}, ("env",), instrument=True) as fleet:
         fleet.collect("out", [env_row("a", fault="handled"), env_row("b")])
         (trace,) = fleet.traces()
     assert trace.root is not None
     assert trace.root.name == ATTEMPT
-    assert [said(failure.event) for failure in trace.failures.values()] == CASES["handled"].own
+    assert [summary(failure.event) for failure in trace.failures.values()] == CASES["handled"].own
 
 
-def test_a_call_that_nobody_answers_is_visible_while_it_hangs(auto):
-    """The first try is exported at once, later ones are counted at growing intervals, and there is no flood."""
+def test_a_call_without_a_reply_is_visible_while_it_hangs(auto):
+    """The first try is exported at once. Later ones are counted, at growing intervals."""
     auto.receiver.bodies.clear()
     rows = [agent_row("[[up:hang:drop]]")]
     collecting = threading.Thread(target=auto.collect, args=("hang", rows), kwargs={"timeout": 9})
@@ -309,21 +320,21 @@ def test_a_call_that_nobody_answers_is_visible_while_it_hangs(auto):
     collecting.join()
     (trace,) = auto.traces()
     first, *later = (failure.event for failure in trace.failures.values())
-    assert said(first) == "model transport_peer_drop - -"
+    assert summary(first) == "model transport_peer_drop - -"
     assert (first.attempt_id, first.operation) == ("1", "POST /v1/responses")
     assert {failure.placement for failure in trace.failures.values()} == {"failure_span"}
-    assert [said(event) for event in later] == [said(first)]
+    assert [summary(event) for event in later] == [summary(first)]
     assert int(later[0].attempt_id or 0) > 5
     assert re.match(r"\d+ more tries failed, retrying continues: ", later[0].failure_reason)
 
 
-def test_an_environment_server_that_is_not_there_is_visible_too(auto):
-    """The collector's own call hangs: one trace for the rollout, and not one a try."""
+def test_a_missing_environment_server_is_visible_too(auto):
+    """The collector's own call hangs. There is one trace for the rollout, not one for each try."""
     auto.receiver.bodies.clear()
     config = configuration({**auto.ports, "relay": auto.ports["nobody"]})
     auto.collect("nobody", [agent_row("x")], config, timeout=2)
     (trace,) = auto.traces()
-    assert [said(failure.event) for failure in trace.failures.values()] == [
+    assert [summary(failure.event) for failure in trace.failures.values()] == [
         "collection transport_unreachable - -"
     ]
     assert [hop.span.attributes[ROLLOUT_ID] for hop in attempts([trace])] == ["0-0"]
@@ -338,8 +349,8 @@ GATEWAY = {
 }
 
 
-def test_replies_to_the_collector_that_are_no_result(auto):
-    """Whatever stands before the environment server answers: what Gym calls it, with the reply's status."""
+def test_replies_to_the_collector_that_are_not_a_result(auto):
+    """A gateway answers. The kind is Gym's own label, with the reply's status."""
     auto.receiver.bodies.clear()
     config = configuration({**auto.ports, "relay": auto.ports["upstream"]})
     auto.collect("gateway", [agent_row(f"[[up:g-{step}:{step}]]") for step in GATEWAY], config)
@@ -347,21 +358,23 @@ def test_replies_to_the_collector_that_are_no_result(auto):
     for hop in attempts(auto.traces()):
         (event,) = hop.report.events.values()
         assert hop.report.failure_id == event.event_id
-        found[hop.span.attributes[ROLLOUT_ID]] = said(event)
+        found[hop.span.attributes[ROLLOUT_ID]] = summary(event)
     assert found == {f"{index}-0": expected for index, expected in enumerate(GATEWAY.values())}
 
 
 def test_a_run_that_a_failed_rollout_ends(auto):
-    """Where failed rollouts are not put aside, the exception that ends the run is the rollout's failure."""
+    """If failed rollouts are not put aside, the exception that ends the run is the failure."""
     auto.receiver.bodies.clear()
     auto.collect("ends", [agent_row("x", agent_fault=True)], route=False)
-    assert "ended" in auto.said or "ClientResponseError" in auto.said
+    assert "ended" in auto.output or "ClientResponseError" in auto.output
     (trace,) = auto.traces()
-    assert [said(failure.event) for failure in trace.failures.values()] == CASES["agent"].own[::-1]
+    assert [summary(failure.event) for failure in trace.failures.values()] == CASES["agent"].own[
+        ::-1
+    ]
 
 
 def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
-    """Its caller sees the connection drop, then nobody there, then a reply; the rollout is fine."""
+    """Its caller sees a dropped connection, refused ones and a reply. The rollout succeeds."""
     auto.receiver.bodies.clear()
     rows = [agent_row("[[up:killed:hang,ok]]")]
     got: list[Any] = []
@@ -381,7 +394,7 @@ def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
     assert [row["reward"] for row in got] == [1.0]
     (trace,) = auto.traces()
     found = [failure.event for failure in trace.failures.values()]
-    assert [said(event) for event in found][:2] == [
+    assert [summary(event) for event in found][:2] == [
         "agent transport_peer_drop agent -",
         "agent transport_unreachable agent -",
     ]
@@ -391,7 +404,7 @@ def test_a_server_that_is_killed_in_a_call_and_comes_back(auto):
 
 
 def test_an_environment_server_that_runs_an_agent_itself(auto):
-    """The exception that it handles stands for the agent's failure, which is the cause; every hop names the rollout."""
+    """The agent's failure is the cause of the environment's, and every hop names the rollout."""
     auto.receiver.bodies.clear()
     config = with_turn(auto.ports)
     auto.restart("turn", config)
@@ -404,7 +417,7 @@ def test_an_environment_server_that_runs_an_agent_itself(auto):
     assert saved["_ng_failure_class"] == "environment_server_failed"
     (trace,) = auto.traces()
     chain = [
-        said(trace.failures[key].event)
+        summary(trace.failures[key].event)
         for key in trace.report.events
         if key not in (trace.recovered or ())
     ]
@@ -413,38 +426,38 @@ def test_an_environment_server_that_runs_an_agent_itself(auto):
     assert named == dict.fromkeys(("collector", "turn", "agent", "policy_model"), "0-0")
 
 
-def test_the_body_of_a_server_without_failgraph_tells_what_its_report_would(auto):
-    """Its 500 quotes those below it: each is a failure, caused by the next, and the rollout's own by the first."""
+def test_the_error_body_of_a_server_without_failgraph_is_read(auto):
+    """Each server that it quotes has a failure, caused by that of the next one."""
     auto.restart("agent", FAILGRAPH_ENABLED="", OTEL_TRACES_EXPORTER="none")
     auto.receiver.bodies.clear()
     auto.collect("blind", [agent_row("[[up:blind:500]]"), agent_row("x", rs_fault="verify")])
     hops = {hop.span.attributes[ROLLOUT_ID]: hop.report for hop in attempts(auto.traces())}
     model, agent, own = hops["0-0"].events.values()
-    assert [said(event) for event in (model, agent, own)] == [
+    assert [summary(event) for event in (model, agent, own)] == [
         "model unhandled_exception - 500",
         AGENT,
         UP,
     ]
     assert (agent.cause_id, own.cause_id) == (model.event_id, agent.event_id)
     assert "upstream says 500" in model.failure_reason
-    agent, own = hops["1-0"].events.values()  # nothing names the server that its text is of
-    assert [said(event) for event in (agent, own)] == [AGENT, UP]
+    agent, own = hops["1-0"].events.values()  # nothing names the innermost server
+    assert [summary(event) for event in (agent, own)] == [AGENT, UP]
     assert "verify exploded" in agent.failure_reason
 
 
-def test_a_result_of_a_server_without_failgraph_tells_of_itself(auto):
-    """An episode that failed behind a 200: the collector, which loses the kind in its row, keeps it in the trace."""
+def test_the_result_of_a_server_without_failgraph_is_read(auto):
+    """The episode fails behind a 200. The row loses the kind, and the trace keeps it."""
     auto.restart("env", FAILGRAPH_ENABLED="", OTEL_TRACES_EXPORTER="none")
     auto.receiver.bodies.clear()
     (saved,) = auto.collect("blind-env", [env_row("h", fault="handled")])
     assert "provider_quota_exhausted" not in json.dumps(saved)
     (trace,) = auto.traces()
-    assert [said(failure.event) for failure in trace.failures.values()] == CASES["handled"].own
+    assert [summary(failure.event) for failure in trace.failures.values()] == CASES["handled"].own
     assert trace.report.failure_id is not None
 
 
 def test_the_spans_of_gyms_own_telemetry_are_hops(run_lens):
-    """`gym.job` reports what the whole run saw, and `gym.rollout` what one did: its failure is the request's own."""
+    """`gym.job` reports the run, `gym.rollout` a rollout, whose failure is the request's own."""
     (trace,) = run_lens.traces
     by_name: dict[str, list[Any]] = {}
     for hop in trace.hops:

@@ -1,4 +1,4 @@
-"""The hooks on the NeMo Gym releases that people have, in process: which there are, and that each works."""
+"""Hooks on each NeMo Gym release, in process: which targets it has, and that each hook works."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hooked(request, tmp_path_factory) -> tuple[str, dict[str, Any]]:
         "NEMO_GYM_CONFIG_DICT": config,
         "PYTHONWARNINGS": "ignore",
     }
-    found = subprocess.run(
+    done = subprocess.run(
         [python, HERE / "hooked.py"],
         env=environ,
         capture_output=True,
@@ -40,18 +40,18 @@ def hooked(request, tmp_path_factory) -> tuple[str, dict[str, Any]]:
         timeout=120,
         check=False,
     )
-    assert found.returncode == 0, found.stderr[-5000:]
-    return version, json.loads(found.stdout.splitlines()[-1])
+    assert done.returncode == 0, done.stderr[-5000:]
+    return version, json.loads(done.stdout.splitlines()[-1])
 
 
-def test_what_a_release_lacks_is_named_and_the_rest_is_hooked(hooked):
-    """A hook without its target says so; nothing else is missing."""
+def test_missing_targets_are_named_and_the_rest_is_hooked(hooked):
+    """Only the targets that this release lacks are missing."""
     version, found = hooked
     assert found["missing"] == sorted(MISSING[version])
 
 
 def test_each_hook_works(hooked):
-    """What leaves a verification, its judge and its sandbox, and a call that nobody answers, in every release."""
+    """A verification, its judge and its sandbox fail, and a call gets no reply."""
     version, found = hooked
     verifier = "resources_server verifier_error verification"
     assert found["found"] == {
