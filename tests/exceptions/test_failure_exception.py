@@ -1,4 +1,4 @@
-"""Failures as exceptions: the constructor, the record, explicit causes, groups, rings, and copies of every sort."""
+"""Failures as exceptions: constructor, record, explicit causes, groups, rings and copies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ law = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Group(Exception):
-    """A group as libraries have them on Python 3.10: an exception with `exceptions`, of no particular class."""
+    """A group as libraries have them on Python 3.10: any exception with `exceptions`."""
 
     def __init__(self, message: str, exceptions: list[BaseException]) -> None:
         super().__init__(message, exceptions)
@@ -60,7 +60,7 @@ class Unpicklable(Exception):
 
 
 class NeedsArguments(Exception):
-    """Pickles well and fails to be built again, as exceptions of many SDKs do."""
+    """Can be pickled but not rebuilt, like exceptions of many SDKs."""
 
     status_code = 503
 
@@ -76,7 +76,7 @@ class Silent(NgFailureEvent):
 
 
 class Declared(NgFailureEvent):
-    """A subclass that forgets `super().__init__` and says at class level what it is."""
+    """A subclass that forgets `super().__init__` and has its fields at class level."""
 
     failure_kind = "session_lost"
     boundary = FailureBoundary.ENVIRONMENT
@@ -101,7 +101,7 @@ class Unprintable:
 
 
 class Hostile:
-    """Raises whatever is asked of it."""
+    """Raises whenever an attribute is read."""
 
     def __getattribute__(self, name):
         if name == "__class__":
@@ -129,7 +129,7 @@ def caused(error: BaseException, cause: BaseException) -> BaseException:
 
 
 def edges(report: FailureReport) -> dict[str, str | None]:
-    """Kind to kind of the cause: readable where each event of a report has another kind."""
+    """Map each kind to the kind of its cause; readable if every event has another kind."""
     kinds = {id_: event.failure_kind for id_, event in report.events.items()}
     return {
         event.failure_kind: kinds[event.cause_id] if event.cause_id else None
@@ -137,11 +137,11 @@ def edges(report: FailureReport) -> dict[str, str | None]:
     }
 
 
-# -- the constructor -------------------------------------------------------------------------------------------------
+# -- the constructor -------------------------------------------------------------------------------
 
 
 def test_the_documented_start_of_the_constructor_is_positional():
-    """Kind, reason, status and foreign error come by position and in that order, as Gym documents."""
+    """Kind, reason, status and foreign error are positional, in the order that Gym documents."""
     foreign = SdkErrorDetails(exception_type="ReadError", message="gone")
     error = NgFailureEvent("transport_peer_drop", "the peer left", 502, foreign)
     assert (error.failure_kind, error.failure_reason, error.http_status, error.foreign_error) == (
@@ -153,7 +153,7 @@ def test_the_documented_start_of_the_constructor_is_positional():
 
 
 def test_the_other_fields_come_by_keyword_only():
-    """What Gym does not document by position is taken by keyword only, and every field of the event is taken."""
+    """All other fields of the event are keyword-only."""
     with pytest.raises(TypeError):
         NgFailureEvent("shutdown", "", None, None, "agent")
     fields = {
@@ -176,7 +176,7 @@ def test_the_other_fields_come_by_keyword_only():
 
 
 def test_a_boundary_may_be_given_as_its_text():
-    """A boundary is taken as the enum or as its value."""
+    """A boundary is accepted as the enum or as its value."""
     assert NgFailureEvent("shutdown", boundary="harness").boundary is FailureBoundary.HARNESS
     assert (
         NgFailureEvent("shutdown", boundary=FailureBoundary.HARNESS).boundary
@@ -185,7 +185,7 @@ def test_a_boundary_may_be_given_as_its_text():
 
 
 def test_the_id_is_given_at_construction_and_stays():
-    """A failure has its id from birth, each another, and every record of it has the same."""
+    """A failure has a unique id from construction on, and every record of it has that id."""
     one, other = failure(), failure()
     assert one.event_id != other.event_id
     assert one.to_record().event_id == one.event_id == one.to_record().event_id
@@ -195,7 +195,7 @@ def test_the_id_is_given_at_construction_and_stays():
 
 
 def test_its_text_says_kind_and_reason():
-    """The text of a failure is its kind and its reason."""
+    """`str()` of a failure is its kind and its reason."""
     assert str(failure("judge_failed", failure_reason="no verdict")) == "judge_failed: no verdict"
     assert str(failure("judge_failed")) == "judge_failed"
 
@@ -206,7 +206,7 @@ def test_its_text_says_kind_and_reason():
     ids=["says nothing", "says it by class"],
 )
 def test_a_subclass_may_forget_super_init(make):
-    """A subclass that forgets `super().__init__` still has an id of its own, a text and a record."""
+    """A subclass that forgets `super().__init__` still has an id, a text and a record."""
     error = make()
     assert error.event_id != make().event_id
     assert str(error)
@@ -250,7 +250,7 @@ def survives(**fields: Any) -> FailureEvent | None:
 @pytest.mark.parametrize("field", FailureEvent.model_fields)
 @pytest.mark.parametrize("garbage", GARBAGE, ids=lambda value: type(value).__name__)
 def test_garbage_in_a_field_costs_no_more_than_that_field(field, garbage):
-    """Constructor and record never raise, whatever a field holds; the record is valid UTF-8 and the rest is kept."""
+    """Constructor and record never raise; the record is valid UTF-8 and keeps the other fields."""
     made = survives(**{field: garbage})
     if field == "boundary":
         assert made is None
@@ -264,7 +264,7 @@ def test_garbage_in_a_field_costs_no_more_than_that_field(field, garbage):
 
 @pytest.mark.parametrize("field", FailureEvent.model_fields)
 def test_a_value_that_raises_whatever_is_asked_of_it(field):
-    """Constructor and record never raise, also where looking at a value raises."""
+    """Constructor and record never raise, even if reading a value raises."""
     made = survives(**{field: Hostile()})
     assert made is None if field == "boundary" else made.event_id
 
@@ -277,7 +277,7 @@ def test_garbage_in_many_fields(fields):
     assert made is None or FailureEvent.model_validate(made.model_dump()) == made
 
 
-# -- the record ------------------------------------------------------------------------------------------------------
+# -- the record ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_garbage_in_many_fields(fields):
     [("failure_reason", 2000), ("exception_type", 256), ("operation", 256)],
 )
 def test_a_text_over_its_limit_is_cut_and_counted(field, limit):
-    """A text at its limit is kept whole; a longer one is cut to it, shows that it was cut, and is counted."""
+    """Text at its limit is kept; longer text is cut to it, marked as cut, and counted."""
     whole, long = "\U0001f4a5" * limit, "\U0001f4a5" * (limit + 1)
     assert getattr(failure(**{field: whole}).to_record(), field) == whole
     assert stats().get("record_text_cut", 0) == 0
@@ -299,14 +299,14 @@ def test_a_text_over_its_limit_is_cut_and_counted(field, limit):
     "field", ["failure_kind", "failure_reason", "operation", "operation_id", "event_id", "cause_id"]
 )
 def test_a_lone_surrogate_is_escaped_visibly_and_counted(field):
-    r"""What UTF-8 cannot carry becomes `\ud800` in plain sight, is counted, and the text around it stays."""
+    r"""What UTF-8 cannot carry becomes a visible `\ud800` and is counted; other text stays."""
     fields = {"failure_kind": "judge_failed", "boundary": "agent", field: "ä\udc80z"}
     assert getattr(NgFailureEvent(**fields).to_record(), field) == "ä\\udc80z"
     assert stats()["surrogate_escaped"] >= 1
 
 
 def test_a_long_id_still_meets_its_cause():
-    """An id over 128 characters becomes one that a cause can name, the same from both ends; others stay other ids."""
+    """An id over 128 characters is shortened to one that a cause can name, and stays unique."""
     cause = failure("judge_failed", event_id="x" * 500)
     effect = failure(cause_id="x" * 500)
     assert len(cause.to_record().event_id) <= 128
@@ -338,14 +338,14 @@ def test_a_long_id_still_meets_its_cause():
     ],
 )
 def test_what_breaks_the_schema_is_left_out(fields, left):
-    """A value outside the schema is left out of the record, and what fits beside it is kept."""
+    """A value outside of the schema is left out of the record; what is valid beside it stays."""
     made = failure("shutdown", event_id="e", **fields).to_record()
     boundary = fields.get("boundary", "agent")
     assert made == FailureEvent(event_id="e", failure_kind="shutdown", boundary=boundary, **left)
 
 
 def test_without_a_boundary_there_is_no_record_and_it_is_counted():
-    """A failure without any boundary has no record; it is counted, and passed over in a report."""
+    """A failure without a boundary has no record; it is counted and skipped in a report."""
     error = NgFailureEvent("shutdown")
     assert error.to_record() is None
     assert failure_report_for(error) == FailureReport()
@@ -354,7 +354,7 @@ def test_without_a_boundary_there_is_no_record_and_it_is_counted():
 
 
 def test_the_setting_stands_in_for_a_boundary(setting):
-    """`FAILGRAPH_BOUNDARY` is the boundary of a failure that names none, and of no other."""
+    """`FAILGRAPH_BOUNDARY` applies to a failure without a boundary, and to no other."""
     setting("BOUNDARY", "harness")
     inner, outer = NgFailureEvent("judge_failed", boundary="model"), NgFailureEvent("shutdown")
     assert outer.to_record().boundary is FailureBoundary.HARNESS
@@ -400,11 +400,11 @@ def test_from_record_and_back_is_the_same_record(event):
     assert NgFailureEvent.from_record(event).to_record() == event
 
 
-# -- explicit causes -------------------------------------------------------------------------------------------------
+# -- explicit causes -------------------------------------------------------------------------------
 
 
 def test_a_from_foreign_from_b():
-    """`A from ValueError from B`: A's cause is B, A's foreign error the ValueError, and B has neither."""
+    """`A from ValueError from B`: A is caused by B and has the ValueError as foreign error."""
     b = failure("judge_failed")
     a = failure("agent_run_error", cause=caused(ValueError("no number"), b))
     report = failure_report_for(a)
@@ -418,7 +418,7 @@ def test_a_from_foreign_from_b():
 
 
 def test_the_nearest_foreign_exception_is_the_foreign_error():
-    """Of several foreign exceptions below a failure the nearest counts, and one that it was given wins over both."""
+    """The nearest foreign exception counts; one that was given explicitly wins."""
     chain = caused(KeyError("near"), ValueError("far"))
     assert (
         failure("agent_run_error", cause=chain).to_record().foreign_error.exception_type
@@ -432,7 +432,7 @@ def test_the_nearest_foreign_exception_is_the_foreign_error():
 
 
 def test_an_exception_as_foreign_error_is_projected_at_once():
-    """A foreign error given as the exception itself is kept as its type, message and status only."""
+    """A foreign error given as the exception itself becomes type, message and status."""
     error = NgFailureEvent("provider_unavailable", "down", 503, NeedsArguments("secret", "body"))
     assert error.foreign_error == SdkErrorDetails(
         exception_type="NeedsArguments", message="upstream said no", http_status=503
@@ -440,7 +440,7 @@ def test_an_exception_as_foreign_error_is_projected_at_once():
 
 
 def test_implicit_context_is_no_cause():
-    """What merely happened to be handled at the time is no cause: only `raise … from` is."""
+    """An exception that was only being handled is no cause; only `raise … from` counts."""
     with pytest.raises(NgFailureEvent) as caught:
         try:
             raise failure("judge_failed")
@@ -451,7 +451,7 @@ def test_implicit_context_is_no_cause():
 
 
 def test_an_explicit_cause_wins_over_one_named_by_id():
-    """`raise … from` says more than a `cause_id` given by hand."""
+    """`raise … from` wins over a `cause_id` that was given by hand."""
     cause = failure("judge_failed")
     assert (
         failure("agent_run_error", cause=cause, cause_id="other").to_record().cause_id
@@ -461,13 +461,13 @@ def test_an_explicit_cause_wins_over_one_named_by_id():
 
 
 def test_a_report_clears_a_cause_that_it_does_not_hold():
-    """A report is valid by itself: a cause outside it is cleared."""
+    """A report is valid by itself: a cause outside of it is cleared."""
     (event,) = failure_report_for(failure(cause_id="elsewhere")).events.values()
     assert event.cause_id is None
 
 
 def test_a_failure_without_a_boundary_is_passed_over():
-    """An effect names the next cause that can be recorded, and the own failure is the outermost that can."""
+    """An effect names the next cause that can be recorded; the own failure is recordable too."""
     inner = failure("judge_failed")
     outer = failure("shutdown", cause=caused(NgFailureEvent("cancelled"), inner))
     assert edges(failure_report_for(outer)) == {"shutdown": "judge_failed", "judge_failed": None}
@@ -483,7 +483,7 @@ def test_a_foreign_exception_has_an_own_failure_where_its_chain_has_one():
 
 
 def test_a_report_for_a_long_chain():
-    """A chain of 5,000 failures with foreign exceptions between them is one report, without recursion."""
+    """A chain of 5,000 failures with foreign exceptions in between needs no recursion."""
     error: BaseException = failure("judge_failed")
     for _ in range(4_999):
         error = failure("shutdown", cause=caused(ValueError(), error))
@@ -492,12 +492,12 @@ def test_a_report_for_a_long_chain():
     assert sum(event.cause_id is None for event in report.events.values()) == 1
 
 
-# -- groups ----------------------------------------------------------------------------------------------------------
+# -- groups ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_members_of_a_group_are_recorded_and_the_group_is_not(group):
-    """A group has no id: its members count, also those of a group inside it, each with its own causes."""
+    """A group has no id; its members, also those of nested groups, have their own causes."""
     a, b, c = (
         failure("agent_timeout", cause=failure("judge_failed")),
         failure("shutdown"),
@@ -515,7 +515,7 @@ def test_the_members_of_a_group_are_recorded_and_the_group_is_not(group):
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_cause_from_a_group_is_its_first_failure(group):
-    """For `F from group` the cause is the first member that is a failure; the others are in the report all the same."""
+    """The cause of `F from group` is the first member that is a failure; all are reported."""
     first, second = failure("shutdown"), failure("cancelled")
     effect = failure(
         "agent_timeout", cause=group("several", [ValueError("x"), group("more", [first]), second])
@@ -538,7 +538,7 @@ def test_a_group_without_failures_is_a_foreign_exception(group):
 
 @pytest.mark.parametrize("exceptions", [None, 5, "ab", [], ["x"], [ValueError(), 1]])
 def test_any_other_attribute_exceptions_makes_no_group(exceptions):
-    """Only a sequence of exceptions makes a group; another attribute of that name is not looked into."""
+    """Only a sequence of exceptions makes a group; other attributes of that name are ignored."""
     error = ValueError("x")
     error.exceptions = exceptions
     assert (
@@ -547,7 +547,7 @@ def test_any_other_attribute_exceptions_makes_no_group(exceptions):
     )
 
 
-# -- rings -----------------------------------------------------------------------------------------------------------
+# -- rings -----------------------------------------------------------------------------------------
 
 
 def ring_of_two() -> NgFailureEvent:
@@ -579,7 +579,7 @@ RINGS = [ring_of_two, ring_through_a_foreign_one, ring_of_one, ring_through_a_gr
 
 @pytest.mark.parametrize("make", RINGS)
 def test_a_ring_of_causes_ends_where_it_meets_itself(make):
-    """A ring of causes gives a valid report of every failure in it, once; the edge that closes the ring is left out."""
+    """A ring of causes gives a valid report of every failure; one edge of the ring is left out."""
     error = make()
     report = failure_report_for(error)
     assert report.failure_id == error.event_id
@@ -594,7 +594,7 @@ def test_a_ring_of_causes_ends_where_it_meets_itself(make):
     assert find_boundary_failure(error) is error
 
 
-# -- copies ----------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 def deep_chain() -> NgFailureEvent:
@@ -666,7 +666,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("make", COPIED)
 def test_a_copy_tells_the_same_failure(make, way):
-    """Pickled, copied and deep-copied, a failure keeps class, id, text and fields, and reports the same graph."""
+    """Pickled or copied, a failure keeps class, id, text and fields, and the same graph."""
     error = COPIED[make]()
     before = failure_report_for(error)
     twin = WAYS[way](error)
@@ -679,13 +679,13 @@ def test_a_copy_tells_the_same_failure(make, way):
 
 
 def test_a_copied_ring_is_a_ring_of_its_own():
-    """The copy of a ring closes on the copy."""
+    """The copy of a ring of causes closes on the copy."""
     twin = pickle.loads(pickle.dumps(ring_of_two()))
     assert twin.__cause__.__cause__ is twin
 
 
 def test_a_copy_knows_where_its_cause_was_suppressed():
-    """`raise … from None` stays so in a copy."""
+    """A copy of `raise … from None` still suppresses its context."""
     error = NgFailureEvent("shutdown")
     assert pickle.loads(pickle.dumps(error)).__suppress_context__ is False
     error.__suppress_context__ = True
@@ -693,7 +693,7 @@ def test_a_copy_knows_where_its_cause_was_suppressed():
 
 
 def test_a_shallow_copy_in_one_process_keeps_the_cause_itself():
-    """A shallow copy shares what it holds: its cause is the same object, whatever pickle thinks of it."""
+    """A shallow copy has the same cause object, even one that pickle refuses."""
     error = failure("agent_run_error", cause=Unpicklable("x"))
     assert copy.copy(error).__cause__ is error.__cause__
 
@@ -705,7 +705,8 @@ def fail():
     inner = NgFailureEvent("judge_failed", "inner", boundary="model", event_id="inner")
     middle = ValueError("no number")
     middle.__cause__ = inner
-    raise NgFailureEvent("agent_timeout", "outer", 504, boundary="agent", event_id="outer") from middle
+    outer = NgFailureEvent("agent_timeout", "outer", 504, boundary="agent", event_id="outer")
+    raise outer from middle
 
 def give():
     try:
@@ -718,7 +719,7 @@ def give():
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 @pytest.mark.parametrize("way", ["fail", "give"], ids=["raised", "returned"])
 def test_a_failure_comes_out_of_a_process_pool_as_it_went_in(way, method, tmp_path):
-    """With its id, fields and explicit causes a failure survives a process pool, returned as well as raised."""
+    """Id, fields and explicit causes survive a process pool, returned as well as raised."""
     (tmp_path / "failgraph_pool_worker.py").write_text(WORKER)
     (tmp_path / "main.py").write_text(
         textwrap.dedent(
@@ -729,7 +730,8 @@ def test_a_failure_comes_out_of_a_process_pool_as_it_went_in(way, method, tmp_pa
             import failgraph_pool_worker as worker
 
             if __name__ == "__main__":
-                with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context({method!r})) as pool:
+                context = multiprocessing.get_context({method!r})
+                with ProcessPoolExecutor(1, mp_context=context) as pool:
                     future = pool.submit(worker.{way})
                     error = future.exception() or future.result()
                 sys.stdout.write(failure_report_for(error).model_dump_json())
@@ -761,11 +763,11 @@ def test_a_failure_comes_out_of_a_process_pool_as_it_went_in(way, method, tmp_pa
     )
 
 
-# -- the other functions ---------------------------------------------------------------------------------------------
+# -- the other functions ---------------------------------------------------------------------------
 
 
 def test_rebuild_failure_gives_the_own_failure_with_its_causes():
-    """The failure that `failure_id` names comes back with its causes as `__cause__`; it reports its own chain again."""
+    """The own failure is rebuilt with its causes as `__cause__`, and reports its chain again."""
     events = {
         "a": FailureEvent(
             event_id="a", failure_kind="shutdown", boundary="sandbox", details={"exit_code": -9}
@@ -794,7 +796,7 @@ def test_rebuild_failure_of_a_long_chain():
 
 
 def test_find_boundary_failure(setting):
-    """It is the outermost failure of the explicit chain that names a boundary itself; the setting names none."""
+    """It finds the outermost failure that names a boundary itself; the setting does not count."""
     setting("BOUNDARY", "harness")
     inner = failure("shutdown")
     outer = failure("cancelled", cause=inner)
@@ -841,14 +843,14 @@ def error_with(text: str = "text", /, **attributes: Any) -> Exception:
     ],
 )
 def test_sdk_error_details(error, message, status):
-    """Type, message (the error's own before its text) and HTTP status are kept, nothing else."""
+    """Only type, message (the own one before the text) and HTTP status are kept."""
     assert sdk_error_details(error) == SdkErrorDetails(
         exception_type="ValueError", message=message, http_status=status
     )
 
 
 class Stubborn(Exception):
-    """An SDK error whose properties raise, as those of a half-built response do."""
+    """An SDK error whose properties raise, like those of a half-built response."""
 
     @property
     def message(self) -> str:
@@ -875,7 +877,7 @@ LONG_NAME = type("L" * 300, (Exception,), {})
     "foreign", [Stubborn(), HostileError(), NAMELESS("x"), LONG_NAME("x")], ids=lambda _: ""
 )
 def test_an_odd_foreign_exception_never_costs_the_failure(foreign):
-    """A foreign exception never makes constructor or record raise, and the failure above it keeps its record."""
+    """A foreign exception makes neither constructor nor record raise."""
     for error in (failure(foreign_error=foreign), failure("agent_run_error", cause=foreign)):
         made = error.to_record()
         assert made is not None
@@ -883,7 +885,7 @@ def test_an_odd_foreign_exception_never_costs_the_failure(foreign):
         assert made.model_dump_json()
 
 
-# -- Gym's own classes (stand-ins: no published Gym has them) --------------------------------------------------------
+# -- Gym's own classes (stand-ins: no published Gym has them) --------------------------------------
 
 
 class GymBoundary(Enum):
@@ -936,7 +938,7 @@ def gym_classes() -> tuple[type[BaseModel], type[BaseModel], type[Exception]]:
 
 
 def test_from_record_takes_a_record_of_gyms_own_class_stand_in():
-    """A record of Gym's own class is accepted wherever ours is: `from_record` makes our exception of it."""
+    """`from_record` accepts a record of Gym's own class."""
     theirs = gym_classes()[0](
         event_id="g",
         failure_kind="shutdown",
@@ -949,7 +951,7 @@ def test_from_record_takes_a_record_of_gyms_own_class_stand_in():
 
 
 def test_rebuild_failure_takes_a_report_of_gyms_own_class_stand_in():
-    """A record of Gym's own class is accepted wherever ours is: `rebuild_failure` takes Gym's report."""
+    """`rebuild_failure` accepts a report of Gym's own class."""
     event_class, report_class, _ = gym_classes()
     events = {
         "a": {"event_id": "a", "failure_kind": "shutdown", "boundary": GymBoundary.SANDBOX},
@@ -966,7 +968,7 @@ def test_rebuild_failure_takes_a_report_of_gyms_own_class_stand_in():
 
 
 def test_a_chain_of_our_exceptions_and_gyms_own_stand_in():
-    """Gym's own exception counts as ours does, above ours and below; its record becomes ours, with the edges."""
+    """Gym's own exception counts above and below ours, with its edges."""
     gym = gym_classes()[2]
     bottom = gym("shutdown", "g1", GymBoundary.SANDBOX)
     middle = failure("judge_failed", cause=caused(ValueError("x"), bottom))
@@ -984,7 +986,7 @@ def test_a_chain_of_our_exceptions_and_gyms_own_stand_in():
 
 
 def test_gyms_own_stand_in_may_name_its_id_elsewhere():
-    """Where Gym's exception keeps its id under another name, the id is that of its record, never an invented one."""
+    """If Gym's exception keeps its id elsewhere, the id of its record is used."""
     event_class, _, base = gym_classes()
 
     class NgFailureEvent(base):
@@ -1003,11 +1005,11 @@ def test_gyms_own_stand_in_may_name_its_id_elsewhere():
     assert report.failure_id == "g2"
 
 
-# -- ids -------------------------------------------------------------------------------------------------------------
+# -- ids -------------------------------------------------------------------------------------------
 
 
 def test_an_id_is_a_uuid_of_version_7():
-    """An event id is a UUID of version 7 in canonical text, its first 48 bits the Unix time in ms."""
+    """An event id is a UUIDv7 in canonical text; its first 48 bits are Unix time in ms."""
     before = time.time_ns() // 1_000_000
     id_ = new_event_id()
     after = time.time_ns() // 1_000_000
@@ -1020,7 +1022,7 @@ def test_an_id_is_a_uuid_of_version_7():
 
 
 def test_ids_differ_in_every_random_bit():
-    """All 74 bits that the format leaves free vary, and no others but the time."""
+    """All 74 random bits vary, and no others except the time."""
     ids = [uuid.UUID(new_event_id()).int for _ in range(1_000)]
     ones, zeros = 0, 0
     for id_ in ids:
@@ -1068,7 +1070,7 @@ def test_ids_are_unique_across_a_fork(tmp_path):
 
 
 class _Recording(pickle.Unpickler):
-    """Takes note of each module that a pickle asks for."""
+    """Records each module that a pickle names."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
@@ -1087,7 +1089,7 @@ def _modules_in(data: bytes) -> set[str]:
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_names_only_the_public_package(protocol: int) -> None:
-    """Modules may move without breaking pickles: they name `failgraph` and what Python has itself."""
+    """Pickles name only `failgraph` and the standard library, so that modules may move."""
     carrier = NgFailureEvent("agent_timeout", boundary="agent")
     carrier.__cause__ = NeedsArguments("a", "b")
     lost = pickle.loads(pickle.dumps(carrier)).__cause__

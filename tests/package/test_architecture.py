@@ -1,4 +1,4 @@
-"""The shape of the code: what may import what, what an import costs, and where the few exceptions are."""
+"""The structure of the code: what may import what, what an import loads, and the exceptions."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_importing_failgraph_loads_next_to_nothing():
-    """Neither pydantic nor OpenTelemetry, wrapt, rich or an HTTP client: each part is loaded on its first use."""
+    """No pydantic, OpenTelemetry, wrapt, rich or HTTP client: each is loaded on first use."""
     loaded = loaded_by("import failgraph; dir(failgraph)")
     heavy = {
         "pydantic",
@@ -231,7 +231,7 @@ def test_the_parser_is_loaded_alone():
 
 
 def test_run_does_without_the_records():
-    """A program that `failgraph run` starts waits for the settings to be checked, and for nothing else."""
+    """A program that `failgraph run` starts waits only for the check of the settings."""
     loaded = loaded_by("import failgraph.cli.launching; failgraph.cli._check_settings()")
     assert "json" in loaded
     assert not loaded & {"pydantic", "opentelemetry", "msgspec", "rich", "httpx"}
@@ -244,7 +244,7 @@ def test_reading_a_file_does_not_load_the_sdk():
 
 
 def test_every_public_name_is_there_and_no_other():
-    """`__all__` is sorted, each name loads, and an unknown one is an AttributeError that names it."""
+    """`__all__` is sorted, each name loads, and an unknown name is a clear AttributeError."""
     assert list(failgraph.__all__) == sorted(failgraph.__all__)
     for name in failgraph.__all__:
         assert getattr(failgraph, name) is not None

@@ -1,4 +1,4 @@
-"""The documentation is true: tables come from the code, code runs, commands work, links lead somewhere."""
+"""The documentation is true: tables come from the code, code runs, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ EXPECTED = {
     "failgraph run -- python server.py": "enabled true\n",
     "FAILGRAPH_ENABLED=true python server.py": "enabled true\n",
     "failgraph import journal": " 0 imported, ",  # nothing was lost
-    "failgraph import rollouts": "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed",
+    "failgraph import rollouts": (
+        "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed"
+    ),
     "failgraph show rollouts": "agent_run_error",
     "failgraph": "transport_timeout",
 }
@@ -79,7 +81,7 @@ def runnable(language: str) -> list[ParameterSet]:
 def run(
     command: str | list[str], folder: Path, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command with this Python's programs first on the path, and without settings of the test run."""
+    """Run a command with this Python's programs first on the path, without settings of tests."""
     environ = {
         key: value
         for key, value in os.environ.items()
@@ -125,7 +127,7 @@ def folder(written: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("page", runnable("python"), ids=name)
 def test_the_python_of_a_page_runs(page, folder):
-    """The blocks of a page run one after the other as one program; a test among them passes under pytest."""
+    """The blocks of a page run as one program; a test among them passes under pytest."""
     tests = [block for block in blocks(page, "python") if "\ndef test_" in block]
     code = "\n".join(block for block in blocks(page, "python") if block not in tests)
     ran = run([sys.executable, "-W", "error::UserWarning", "-c", code], folder)
@@ -143,7 +145,7 @@ def test_a_page_has_a_test_to_copy():
 
 @pytest.mark.parametrize("page", runnable("sh"), ids=name)
 def test_the_commands_of_a_page_work(page, folder):
-    """Each runs as it is, in the folder that the first page leaves, or is one whose words can be checked."""
+    """Each command runs as it is, or its words are checked."""
     for block in blocks(page, "sh"):
         variables: dict[str, str] = {}
         for line in filter(None, (line.partition(" #")[0].strip() for line in block.splitlines())):
@@ -167,7 +169,7 @@ def works(line: str, folder: Path, variables: dict[str, str]) -> None:
 
 
 def is_plausible(line: str) -> bool:
-    """True if a command that is not run names only what is there: make targets, extras, profiles, options."""
+    """Return True if a command names only make targets, extras and options that exist."""
     words = shlex.split(line)
     while "=" in words[0] and words[0].partition("=")[0].isupper():
         words.pop(0)
@@ -262,7 +264,7 @@ def test_a_page_names_only_files_that_exist(page):
 
 
 def test_every_public_name_is_explained():
-    """docs/api.md names what `failgraph` and its public modules have; Attributes is a type alone."""
+    """docs/api.md names what the public modules have; `Attributes` is only a type."""
     words = set(re.findall(r"\w+", (DOCS / "api.md").read_text()))
     modules = ("failgraph", "failgraph.readers", "failgraph.codec", "failgraph.errors")
     public = {name for module in modules for name in import_module(module).__all__}

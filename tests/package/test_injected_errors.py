@@ -1,4 +1,4 @@
-"""A failure inside failgraph: each call that it makes, made to fail, leaves the user's program as it is without it."""
+"""Errors inside failgraph: whichever of its calls fails, the user's program is unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 for needed in ("fastapi", "httpx"):
     pytest.importorskip(needed, reason="the program is served, and asks others")
 SHARE = 6
-"""One call in so many; `python tests/injecting.py 1 > FILE; python tests/package/test_injected_errors.py FILE` looks at all."""
+"""One call in so many; with 1, `python tests/support/injecting.py 1` tries every call."""
 _FRAME = re.compile(
     r'  File "[^"]*[/\\](?:failgraph|wrapt|injecting\.py)[^"]*", line \d+, in .*\n(?:    .*\n)*'
 )
@@ -65,7 +65,7 @@ def different(found: dict) -> list[str]:
     sys.version_info < (3, 11), reason="the names of calls are whole from Python 3.11 on"
 )
 def test_nothing_of_ours_that_fails_reaches_the_program():
-    """Results, exceptions with their causes, traceback and exit code of a program that records, serves and asks."""
+    """Compare results, exceptions, traceback and exit code of a program that records and serves."""
     command = [
         sys.executable,
         str(Path(__file__).parents[1] / "support" / "injecting.py"),

@@ -1,4 +1,4 @@
-"""What is built is what is meant: the wheel holds the package, its types and its licence, and nothing else."""
+"""The wheel holds the package, its types and its licence, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_wheel_holds_every_module_and_the_type_marker(wheel):
 
 
 def test_the_start_up_file_is_one_guarded_import(wheel):
-    """`site` runs the line in every interpreter: it looks at one variable, and loads nothing where that is unset."""
+    """`site` runs the line in every interpreter: it loads nothing if its variable is unset."""
     (line,) = wheel.read("failgraph.pth").decode().splitlines()
     assert line.startswith("import ")
     for environ in ({}, {"FAILGRAPH_ENABLED": ""}, {"FAILGRAPH_ENABLED": "false"}):
@@ -48,7 +48,7 @@ def test_the_start_up_file_is_one_guarded_import(wheel):
 
 
 def test_the_start_file_of_python_3_15_has_the_right_form_only(wheel):
-    """No such Python is here to run it: PEP 829's form, of the same base name, and a callable that is there."""
+    """The file has PEP 829's form, the same base name and a callable that exists."""
     lines = wheel.read("failgraph.start").decode().splitlines()
     entries = [line for line in lines if line and not line.startswith("#")]
     assert [re.fullmatch(r"[\w.]+:[\w.]+", entry) is not None for entry in entries] == [True]
@@ -78,7 +78,10 @@ def test_the_base_dependencies_are_the_users_four_packages(wheel):
 def test_the_wheel_works_without_the_source(wheel, tmp_path):
     """Unpacked elsewhere, it imports and its command answers."""
     wheel.extractall(tmp_path)
-    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import failgraph; print(failgraph.__file__)"
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r});"
+        " import failgraph; print(failgraph.__file__)"
+    )
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
     )

@@ -61,7 +61,7 @@ def run(mode: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_stdout_exceptions_and_exit_code_are_the_same_to_the_byte():
-    """Only one log line a kind of fault is added, on stderr; the traceback has no frame of failgraph."""
+    """One log line for each kind of fault is added on stderr, and no frame in the traceback."""
     without, with_it = run("without"), run("with")
     assert without.returncode == with_it.returncode == 1
     assert without.stdout == with_it.stdout

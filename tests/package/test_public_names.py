@@ -8,11 +8,11 @@ import pytest
 
 PUBLIC = {
     "failgraph": """
-        EpisodeFailure FailureBoundary FailureDetails FailureEvent FailureMiddleware FailureReport FailureSpanProcessor
-        FailureStage LostCauseError ModelFailureDetails NgFailureEvent Recorded SandboxFailureDetails SdkErrorDetails current_report
-        failure_report_for find_boundary_failure flush hop raise_for_failure rebuild_failure record report_for_trace
-        sdk_error_details stats
-        unpickle_failure validate_failure_event_map
+        EpisodeFailure FailureBoundary FailureDetails FailureEvent FailureMiddleware FailureReport
+        FailureSpanProcessor FailureStage LostCauseError ModelFailureDetails NgFailureEvent
+        Recorded SandboxFailureDetails SdkErrorDetails current_report failure_report_for
+        find_boundary_failure flush hop raise_for_failure rebuild_failure record report_for_trace
+        sdk_error_details stats unpickle_failure validate_failure_event_map
     """,
     "failgraph.codec": """
         AttributeLimits Attributes CauseSpan decode encode_event encode_report

@@ -30,7 +30,7 @@ GEVENT = pytest.mark.skipif(
     ],
 )
 def test_whatever_happens_at_once_each_failure_is_there_once(tmp_path, program):
-    """In the journal, and in what is exported where that is looked at; a deadlock would end the test."""
+    """Each is in the journal and, if it is looked at, in the export; a deadlock ends the test."""
     environ = {
         **os.environ,
         "FAILGRAPH_JOURNAL": str(tmp_path),

@@ -1,4 +1,4 @@
-"""Where the context goes along, or the exception comes back, a failure is in its own trace and hop; else in none."""
+"""With its context, or once its exception is back, a failure is in its own trace; else in none."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ WITHOUT = [run_in_executor, pool, thread]
 
 @pytest.fixture
 def served(make_provider, exporter):
-    """Run `way` with `work` in sixteen requests at once; the reports by the name of the request, and where each is."""
+    """Serve sixteen requests at once; return their reports by name, and where each failure is."""
 
     def run(way, work):
         app = fastapi.FastAPI(telemetry={"tracer_provider": make_provider()})
@@ -126,7 +126,7 @@ def test_an_exception_that_comes_back_is_in_its_own_request(served, way):
 
 @pytest.mark.parametrize("way", WITH_CONTEXT, ids=lambda way: way.__name__)
 def test_a_swallowed_failure_is_known_where_the_context_went_along(served, way):
-    """Recovered inside a task or a thread that has the request's context: in its trace, and told."""
+    """Recovered in a task or thread with the request's context, it is in its trace and reported."""
     answers, places = served(way, swallow)
     assert sorted(places) == sorted((name, f"{name}_failed") for name in answers)
     for answer in answers.values():
@@ -145,7 +145,7 @@ def test_a_swallowed_failure_without_context_is_counted_and_never_guessed(served
 
 
 def test_two_servers_in_one_process_keep_their_requests_apart(make_provider, exporter):
-    """Two applications served at once, in two event loops of two threads: each failure in its own trace."""
+    """Two applications in two event loops of two threads keep their traces apart."""
     apps = []
     for number in range(2):
         app = fastapi.FastAPI(telemetry={"tracer_provider": make_provider()})

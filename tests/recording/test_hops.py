@@ -47,7 +47,7 @@ def test_a_hop_writes_the_report_that_its_code_saw(tracer):
 
 
 def test_a_hop_without_failures_writes_nothing(tracer):
-    """No attribute, no status, no event on a hop where all went well; outside a hop the report is empty."""
+    """A hop without failures gets no attribute, status or event; outside, reports are empty."""
     with tracer.start_as_current_span("work") as span, failgraph.hop():
         assert failgraph.current_report() == FailureReport()
     assert not span.attributes
@@ -56,7 +56,7 @@ def test_a_hop_without_failures_writes_nothing(tracer):
 
 
 def test_an_escaping_failure_is_the_own_one_and_marks_the_status(tracer):
-    """What leaves the block is recorded, is the own failure, and sets ERROR with its kind; it leaves unchanged."""
+    """What leaves the block is recorded as own failure and sets ERROR with its kind."""
     span = tracer.start_span("work")
     error = failure("an_escape")
     with pytest.raises(NgFailureEvent) as caught, failgraph.hop(span):
@@ -79,7 +79,7 @@ def test_the_outermost_failure_of_the_explicit_chain_is_the_own_one(tracer):
 
 
 def test_implicit_context_is_no_cause(tracer):
-    """An exception that is only being handled while another is raised is not its cause, and does not escape."""
+    """An exception that is only being handled is no cause of another, and does not escape."""
     span = tracer.start_span("work")
     with pytest.raises(ValueError, match="foreign"), failgraph.hop(span):
         try:
@@ -101,7 +101,7 @@ def test_a_foreign_exception_that_was_recorded_is_own_when_it_escapes(tracer):
 
 
 def test_a_foreign_exception_that_nobody_recorded_is_no_failure(tracer, setting):
-    """By default only failures are captured, even where a boundary is set and the type has a kind."""
+    """By default only failures are captured, whatever the boundary and the type are."""
     setting("BOUNDARY", "agent")
     span = tracer.start_span("work")
     with pytest.raises(TimeoutError), failgraph.hop(span):
@@ -146,7 +146,7 @@ class Group(Exception):
 
 
 def test_of_an_escaping_group_the_first_failure_is_the_own_one(tracer):
-    """A group has no id; its members are recorded, and the first that is a failure stands for it."""
+    """A group has no id: its members are recorded, and its first failure is the own one."""
     first, second = failure("a_first"), failure("a_second")
     span = tracer.start_span("work")
     with pytest.raises(Group), failgraph.hop(span):
@@ -195,7 +195,7 @@ def test_only_the_hops_span_gets_the_status(tracer):
 
 
 def test_hops_nest(tracer):
-    """What an inner hop has seen belongs to the outer one too; its own failure is not the outer one's."""
+    """An outer hop has what an inner one saw; the inner own failure is not the outer one's."""
     with tracer.start_as_current_span("outer") as outer, failgraph.hop():
         failgraph.record(failure("before"))
         with tracer.start_as_current_span("inner") as inner, failgraph.hop():
@@ -211,7 +211,7 @@ def test_hops_nest(tracer):
 
 
 def test_two_hops_on_one_span_are_one_report(tracer):
-    """Of nested hops on one span the outermost writes; of consecutive ones the later adds to the earlier."""
+    """Of nested hops on one span the outermost writes; consecutive ones add to each other."""
     with tracer.start_as_current_span("nested") as nested, failgraph.hop():
         with failgraph.hop():
             failgraph.record(failure("handled_inside"), own=True)
@@ -240,7 +240,7 @@ def test_recorded_after_the_report_it_is_late(tracer):
 
 
 def test_a_failure_of_an_ended_hop_that_the_outer_one_handles_is_the_outer_ones(tracer, exporter):
-    """Made in an inner hop that has ended, recorded in the outer one: late for the inner, reported by the outer."""
+    """Created in an ended inner hop, recorded in the outer one: late there, reported here."""
     with tracer.start_as_current_span("outer") as outer, failgraph.hop():
         with tracer.start_as_current_span("inner") as inner, failgraph.hop():
             error = failure()
@@ -315,7 +315,7 @@ def test_many_threads_on_one_hop_lose_nothing(tracer):
 
 
 def test_a_generator_that_is_closed_elsewhere_harms_nobody(tracer):
-    """A hop left in another context than it was opened in is closed, and the other context is left as it was."""
+    """A hop that is left in another context is closed, and that context stays as it was."""
 
     def work():
         with failgraph.hop(tracer.start_span("work")):
@@ -341,7 +341,7 @@ def test_a_script_without_a_span_has_a_report_too():
 
 
 def test_a_report_holds_256_the_own_chain_first_then_the_newest(tracer):
-    """More than that sets `omitted`; the span has the whole log, and the count is how many it saw."""
+    """More than 256 set `omitted`; the span lists the whole log, and counts all that were seen."""
     with tracer.start_as_current_span("work") as span, failgraph.hop():
         root = failure("a_root")
         failgraph.record(root)
@@ -375,7 +375,7 @@ def test_a_log_keeps_1024_and_lets_the_oldest_go_that_caused_nothing_kept(tracer
 
 
 def test_of_a_chain_longer_than_the_log_the_end_is_kept(tracer):
-    """Where every failure caused a kept one the oldest goes: what is left is one chain, and says that it is not all."""
+    """If every failure caused a kept one, the oldest is dropped and `omitted` is set."""
     events, cause_id = [], None
     for number in range(hop_log.MAX_LOGGED + 5):
         event = failgraph.FailureEvent(
@@ -406,7 +406,7 @@ def recorded_effect(tracer, cause: NgFailureEvent, name: str = "effect"):
     ("mode", "across", "within"), [("cross", 1, 0), ("all", 1, 1), ("off", 0, 0)]
 )
 def test_links_by_setting(tracer, setting, mode, across, within):
-    """By default only a cause in another trace gets a link; `all` also links inside a trace, `off` never."""
+    """By default only causes in other traces are linked; `all` links each, `off` none."""
     setting("LINKS", mode)
     with tracer.start_as_current_span("cause") as cause_span:
         cause = failure("a_cause")
@@ -425,7 +425,7 @@ def test_links_by_setting(tracer, setting, mode, across, within):
 
 
 def test_a_link_never_goes_to_itself_to_the_parent_or_twice_to_one_target(tracer, setting):
-    """With `all`: a cause on the same span, or on the parent, gets no link; two causes on one span get one."""
+    """With `all`, no link goes to the span itself or its parent, and only one to each span."""
     setting("LINKS", "all")
     with tracer.start_as_current_span("parent") as parent:
         on_parent = failure("on_parent")
@@ -469,7 +469,7 @@ def test_at_most_sixteen_links_a_span(tracer):
 def test_a_failure_span_links_to_its_cause_inside_the_trace_but_not_to_its_parent(
     tracer, exporter, setting
 ):
-    """A failure span may link inside its trace; to the span that it hangs below it needs no link."""
+    """A failure span may link inside its trace, but not to its parent."""
     setting("PLACEMENT", "failure_span")
     with tracer.start_as_current_span("work"):
         cause = failure("a_cause")
@@ -484,7 +484,7 @@ def test_a_failure_span_links_to_its_cause_inside_the_trace_but_not_to_its_paren
 
 @pytest.mark.parametrize("all_of_them", [True, False])
 def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them):
-    """`FAILGRAPH_CAPTURE=all`: any exception is the hop's own failure, its kind by its type; by default it is none."""
+    """With `FAILGRAPH_CAPTURE=all` any exception is the own failure; its type gives the kind."""
     if all_of_them:
         setting("CAPTURE", "all")
     setting("BOUNDARY", "agent")
@@ -512,7 +512,7 @@ def test_what_escapes_a_hop_under_capture(tracer, exporter, setting, all_of_them
     ids=["success", "cancelled", "interrupted", "no failure", "its own failure"],
 )
 def test_a_hop_without_a_result_says_so(tracer, leaves, unfinished):
-    """Cancelled, interrupted, or left by what is no failure: nobody knows whether what it met was recovered."""
+    """Cancelled, interrupted or left by a foreign exception: it is unknown what was recovered."""
     with (
         contextlib.suppress(BaseException),
         tracer.start_as_current_span("work") as span,
@@ -525,7 +525,7 @@ def test_a_hop_without_a_result_says_so(tracer, leaves, unfinished):
 
 
 def test_a_failure_span_names_its_rollout(make_provider, exporter, setting):
-    """The spans around it may never come: what is exported at once is found by the rollout's id all the same."""
+    """Spans around it may never arrive; what is exported at once is still found by rollout id."""
     setting("PLACEMENT", "failure_span")
     tracer = make_provider().get_tracer("test")
     with (

@@ -1,4 +1,4 @@
-"""Providers with narrow limits: nothing of the user's is evicted, and what matters of ours survives."""
+"""Providers with narrow limits: nothing of the program is evicted, and our ids stay."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MANY_FIELDS = {
 
 @pytest.fixture(autouse=True)
 def no_warning_of_the_sdk(caplog):
-    """The SDK warns of each attribute that it evicts or cuts; failgraph gives it nothing to warn of."""
+    """The SDK warns of each attribute that it evicts or cuts; failgraph must not cause that."""
     with caplog.at_level(logging.WARNING):
         yield
     assert [
@@ -37,7 +37,7 @@ def no_warning_of_the_sdk(caplog):
 
 
 def test_events_beyond_the_limit_go_on_failure_spans(make_provider, exporter):
-    """With 4 events a span, a chain of 10 is all there, the user's events too, and nothing was dropped."""
+    """With 4 events a span, a chain of 10 is complete, and so are the program's own events."""
     tracer = make_provider(**TIGHT).get_tracer("test")
     with tracer.start_as_current_span("work") as span, failgraph.hop():
         span.add_event("theirs")
@@ -67,7 +67,7 @@ def test_no_event_of_the_users_is_evicted(make_provider, exporter):
 
 @pytest.mark.parametrize("theirs", range(9))
 def test_no_attribute_of_the_users_is_evicted(make_provider, theirs):
-    """A hop's report takes only free places; identity comes first, and a list that is missing says so."""
+    """A report takes only free places; ids come first, and a missing list is marked."""
     tracer = make_provider(**TIGHT).get_tracer("test")
     attributes = {f"theirs.{number}": number for number in range(theirs)}
     with tracer.start_as_current_span("work", attributes=attributes) as span, failgraph.hop():
@@ -82,7 +82,7 @@ def test_no_attribute_of_the_users_is_evicted(make_provider, theirs):
 
 
 def test_with_8_attributes_an_event_keeps_what_identifies_it(make_provider):
-    """Optional attributes go first; id, kind, boundary, cause and `error.type` stay, and the loss is named."""
+    """Optional attributes are dropped first; identity stays, and the loss is named."""
     tracer = make_provider(**TIGHT).get_tracer("test")
     with tracer.start_as_current_span("work") as span:
         cause, effect = (
@@ -102,7 +102,7 @@ def test_with_8_attributes_an_event_keeps_what_identifies_it(make_provider):
 
 
 def test_with_a_value_limit_of_20_nothing_is_cut(make_provider):
-    """Texts and ids longer than the provider's limit continue in arrays; the record comes back whole."""
+    """Text and ids over the provider's limit continue in arrays; the record is read back whole."""
     tracer = make_provider(max_attribute_length=20, max_span_attribute_length=20).get_tracer("test")
     with tracer.start_as_current_span("work") as span, failgraph.hop():
         cause, effect = failure("a_cause_with_a_long_kind"), failure(failure_reason="日" * 300)
@@ -121,7 +121,7 @@ def test_with_a_value_limit_of_20_nothing_is_cut(make_provider):
 
 
 def test_all_limits_at_once(make_provider, exporter):
-    """4 events, 8 attributes, values of 20: every failure keeps its id, kind, boundary and cause."""
+    """With 4 events, 8 attributes and values of 20, id, kind, boundary and cause are kept."""
     tracer = make_provider(
         **TIGHT, max_attribute_length=20, max_span_attribute_length=20
     ).get_tracer("test")
@@ -140,13 +140,13 @@ def test_all_limits_at_once(make_provider, exporter):
 
 
 def test_a_provider_that_allows_no_events_gets_none(make_provider, exporter):
-    """Where not even a failure span can hold an event, the failure is nowhere, and `record` says so."""
+    """If not even a failure span can hold an event, `record` returns `nowhere`."""
     with make_provider(max_events=0).get_tracer("test").start_as_current_span("work"):
         assert failgraph.record(failure()).placement == "nowhere"
 
 
 def test_our_own_cap_leaves_room_for_the_user(make_provider, exporter):
-    """With the SDK's default of 128 events, failgraph takes 64 of a span and then makes failure spans."""
+    """Of the SDK's default of 128 events, failgraph uses 64, then failure spans."""
     with make_provider().get_tracer("test").start_as_current_span("work") as span:
         placements = [
             failgraph.record(failure()).placement for _ in range(index.MAX_EVENTS_A_SPAN + 2)
@@ -156,7 +156,7 @@ def test_our_own_cap_leaves_room_for_the_user(make_provider, exporter):
 
 
 def test_no_link_of_the_users_is_evicted(make_provider):
-    """On a span whose links are at the limit, a cause in another trace is named by its attributes alone."""
+    """On a span without room for links, a cause in another trace is named by attributes only."""
     tracer = make_provider(max_links=1).get_tracer("test")
     with tracer.start_as_current_span("cause") as cause_span:
         cause = failure("a_cause")
@@ -174,7 +174,7 @@ def test_no_link_of_the_users_is_evicted(make_provider):
 
 
 def test_what_later_events_push_out_is_named_by_the_reader(make_provider):
-    """Ids that the hop wrote down and that are gone are `event_missing`, and the report is `omitted`."""
+    """Missing events that the hop listed are `event_missing`, and the report is `omitted`."""
     with (
         make_provider(max_events=4).get_tracer("test").start_as_current_span("work") as span,
         failgraph.hop(),

@@ -1,4 +1,4 @@
-"""Where spans do not arrive: nothing blocks, what was lost is known from the journal, and can be sent later."""
+"""When spans do not arrive: nothing blocks, and the journal knows what to send later."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAILURES = 100
 
 
 class Stuck(SpanExporter):
-    """Takes its first batch and does not come back until it is let go; hands on to a file what it gets."""
+    """Writes batches to a file, but blocks in the first one until it is released."""
 
     def __init__(self, path: Path) -> None:
         self.free = threading.Event()
@@ -59,7 +59,7 @@ def imported(capsys, journal: Path, to: str) -> str:
 
 
 def test_a_full_queue_loses_nothing_that_the_journal_has(journal, tmp_path, capsys):
-    """The queue takes 8 of 100 and the exporter none: each call returns, and an import adds what is missing."""
+    """With a queue of 8 and a stuck exporter each call returns, and an import adds the rest."""
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     file = tmp_path / "traces.jsonl"
     stuck = Stuck(file)

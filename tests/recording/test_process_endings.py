@@ -1,4 +1,4 @@
-"""How a process may end, and what it has failed with by then: in the journal always, in the trace where it can be."""
+"""However a process ends: its failures are in the journal and, if possible, in the trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KILLED = 200
 
 @pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing_that_was_recorded(tmp_path):
-    """200 processes, each killed by SIGKILL at a moment by chance: what `record` returned for is there, once."""
+    """200 processes are killed at random moments; what `record` returned for is in the journal."""
     environ = {**os.environ, "FAILGRAPH_JOURNAL": str(tmp_path), "PYTHONPATH": HERE}
     command = [sys.executable, str(APPS / "recording.py"), str(KILLED)]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
@@ -46,7 +46,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_recorded(tmp_path):
 
 
 def test_a_line_that_a_kill_has_torn_is_one_loss(tmp_path, setting):
-    """Cut after each of its bytes: the lines before it are read, and it is a bad line, or whole, or not there."""
+    """Cut after any byte: earlier lines are read; the last is whole, a bad line, or absent."""
     import failgraph
 
     setting("JOURNAL", str(tmp_path / "whole"))
@@ -86,7 +86,7 @@ def test_a_line_that_a_kill_has_torn_is_one_loss(tmp_path, setting):
     ids="-".join,
 )
 def test_a_process_that_ends_sends_what_has_failed(receiver, ways):
-    """Though neither its provider nor a batch that is due sees to it; a child of multiprocessing skips `atexit`."""
+    """Neither its provider nor a due batch does it; children of multiprocessing skip `atexit`."""
     command = [sys.executable, "ending.py", *ways]
     process = subprocess.Popen(
         command,
@@ -172,7 +172,7 @@ def answered(url: str) -> None:
 @pytest.mark.parametrize("application", ["starlette", "middleware"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_server_that_is_terminated_sends_what_has_failed(receiver, server, application):
-    """SIGTERM, and of 6 requests each failure arrives once: the server ends itself by that signal, past `atexit`."""
+    """After SIGTERM each failure of 6 requests arrives once; the server skips `atexit`."""
     with serving(receiver, SERVERS[server], application) as (url, _):
         for _ in range(6):
             answered(url)

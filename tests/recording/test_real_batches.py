@@ -1,4 +1,4 @@
-"""A batch is never lost for what we wrote on it: anything, recorded, through the real encoders, to a real Collector."""
+"""No batch is lost because of what we wrote: any failure, real encoders, a real Collector."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def made(recipe: dict[str, Any]) -> BaseException:
 
 
 def follow(recipe: dict[str, Any], tracer: Any) -> None:
-    """Let a recipe happen on a span of its own, inside a hop, between what nobody could object to."""
+    """Run a recipe on a span of its own in a hop, between harmless events."""
     with (
         contextlib.suppress(NgFailureEvent, RuntimeError),
         tracer.start_as_current_span("work") as span,

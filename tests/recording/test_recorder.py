@@ -1,4 +1,4 @@
-"""Where a failure goes, that it goes there once, and that nothing of failgraph hurts the program."""
+"""A failure goes where it belongs, once, and failgraph never hurts the program."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_failure_lands_on_the_live_span_with_the_time_of_its_birth(tracer, exp
 
 
 def test_an_event_is_never_older_than_its_span(tracer):
-    """Tempo stores an event's offset unsigned: a failure made before the span counts from the span's start."""
+    """Tempo stores unsigned offsets: a failure from before the span gets the span's start time."""
     error = failure()
     with tracer.start_as_current_span("work") as span:
         failgraph.record(error)
@@ -59,7 +59,7 @@ def test_an_event_is_never_older_than_its_span(tracer):
 
 
 def test_causes_are_written_before_their_effects(tracer, exporter):
-    """An exception is recorded with its explicit causes, causes first; the id returned is the outermost's."""
+    """An exception is recorded with its explicit causes, causes first; its own id is returned."""
     with tracer.start_as_current_span("work"):
         root, middle, top = failure("a_root"), failure("a_middle"), failure("a_top")
         middle.__cause__, top.__cause__ = root, middle
@@ -100,7 +100,7 @@ def test_once_a_trace_however_often_it_is_seen(tracer, exporter):
 
 
 def test_an_evicted_entry_does_not_write_twice(tracer, exporter, monkeypatch):
-    """The exception itself knows the traces that it was written to, so that a bounded index is enough."""
+    """The exception knows the traces that it was written to, so a bounded index is enough."""
     monkeypatch.setattr(index, "MAX_TRACES", 1)
     with tracer.start_as_current_span("one"):
         error = failure()
@@ -132,7 +132,7 @@ def test_two_threads_that_record_one_failure_write_it_once(tracer, exporter):
 
 
 def test_recorded_after_its_span_ended_it_goes_on_a_failure_span(tracer, exporter):
-    """A failure span is an INTERNAL child of the remembered span, from the failure's birth to now, and says so."""
+    """A failure span is an INTERNAL child of its span, from the failure's birth to now."""
     with tracer.start_as_current_span("work") as span:
         error = failure()
     recorded = failgraph.record(error)
@@ -147,7 +147,7 @@ def test_recorded_after_its_span_ended_it_goes_on_a_failure_span(tracer, exporte
 
 
 def test_its_own_span_ended_although_another_of_the_trace_runs(tracer, exporter):
-    """The place stays where the exception was made: a failure span below the inner span, not an event on the outer."""
+    """The place is where the exception was created: a failure span below the ended inner span."""
     with tracer.start_as_current_span("outer") as outer:
         with tracer.start_as_current_span("inner") as inner:
             error = failure()
@@ -160,7 +160,7 @@ def test_its_own_span_ended_although_another_of_the_trace_runs(tracer, exporter)
 
 
 def test_made_in_a_request_and_recorded_on_another_thread(tracer, exporter):
-    """An exception remembers its place, so it lands in its own trace, whatever runs on the thread that records it."""
+    """An exception lands in its own trace, whatever the recording thread is doing."""
     with tracer.start_as_current_span("request") as request:
         error = failure()
 
@@ -194,7 +194,7 @@ def test_without_any_place_it_is_counted_as_nowhere(tracer):
 
 
 def test_an_unsampled_trace_holds_nothing_and_says_so(make_provider, exporter):
-    """An unsampled span swallows events silently, and a failure span below it is not exported either."""
+    """An unsampled span drops events silently, and so does a failure span below it."""
     tracer = make_provider(sampler=ALWAYS_OFF).get_tracer("test")
     with tracer.start_as_current_span("work"):
         assert failgraph.record(failure()).placement == "nowhere"
@@ -210,7 +210,7 @@ def test_an_explicit_span_wins(tracer, exporter):
 
 
 def test_a_failure_span_uses_the_pipeline_of_its_span_not_the_global_one(exporter):
-    """With a provider that is not the global one, the failure span goes where the span itself goes."""
+    """With a provider other than the global one, the failure span goes where the span goes."""
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with provider.get_tracer("test").start_as_current_span("work"):
@@ -220,7 +220,7 @@ def test_a_failure_span_uses_the_pipeline_of_its_span_not_the_global_one(exporte
 
 
 def test_placement_failure_span_exports_at_once(tracer, exporter, setting):
-    """With FAILGRAPH_PLACEMENT=failure_span a failure is out before the span that it belongs to has ended."""
+    """With FAILGRAPH_PLACEMENT=failure_span a failure is exported before its span has ended."""
     setting("PLACEMENT", "failure_span")
     with tracer.start_as_current_span("work"):
         error = failure()
@@ -261,7 +261,7 @@ def test_enabled_false_does_nothing(tracer, exporter, setting):
     ],
 )
 def test_keywords_fill_only_what_the_failure_does_not_say(tracer, error, hints, expected):
-    """A foreign exception takes boundary, kind and reason from the keywords; a failure keeps what it says itself."""
+    """Keywords describe a foreign exception; a failure keeps what it says itself."""
     with tracer.start_as_current_span("work") as span:
         failgraph.record(error, **hints)
     (event,) = failure_events([span])
@@ -278,7 +278,7 @@ def test_keywords_fill_only_what_the_failure_does_not_say(tracer, error, hints, 
     ],
 )
 def test_what_cannot_be_a_record_is_counted_and_not_recorded(tracer, error, hints, counter):
-    """Without a boundary or a kind there is no record; a wrong type is none either; each has its counter."""
+    """Without a boundary or kind, or of a wrong type, nothing is recorded; each is counted."""
     with tracer.start_as_current_span("work") as span:
         assert failgraph.record(error, **hints) == (None, "nowhere", None)
     assert failgraph.stats()[counter] == 1
@@ -299,10 +299,13 @@ def test_a_foreign_exception_is_one_failure_however_often_it_is_recorded(tracer,
 
 
 def test_a_recorded_foreign_exception_pickles_without_failgraph():
-    """What failgraph leaves on an exception of the user's is text, so it loads where failgraph is not installed."""
+    """failgraph leaves only text on a foreign exception, so it loads without failgraph."""
     error = ValueError("bad")
     failgraph.record(error, boundary="agent", kind="x_y")
-    script = "import pickle, sys; sys.modules['failgraph'] = None; print(repr(pickle.loads(sys.stdin.buffer.read())))"
+    script = (
+        "import pickle, sys; sys.modules['failgraph'] = None;"
+        " print(repr(pickle.loads(sys.stdin.buffer.read())))"
+    )
     found = subprocess.run(
         [sys.executable, "-c", script], input=pickle.dumps(error), capture_output=True, check=True
     )
@@ -318,7 +321,7 @@ class Group(Exception):
 
 
 def test_the_members_of_a_group_are_recorded(tracer, exporter):
-    """A group has no id of its own: the first member's is returned, and the keywords fill each foreign member."""
+    """The id of a group's first member is returned; keywords describe each foreign member."""
     first, second = failure("a_first"), ValueError("second")
     with tracer.start_as_current_span("work"):
         recorded = failgraph.record(Group(first, Group(second)), boundary="agent", kind="x_y")
@@ -330,7 +333,7 @@ def test_the_members_of_a_group_are_recorded(tracer, exporter):
 
 
 def test_a_copy_from_elsewhere_is_marked_remote(tracer, exporter):
-    """A failure rebuilt from a report was observed elsewhere: written as a copy, which is no cause's place."""
+    """A failure rebuilt from a report is written as a copy; a copy is no place of a cause."""
     remote = failgraph.rebuild_failure(failgraph.failure_report_for(failure("from_elsewhere")))
     with tracer.start_as_current_span("work"):
         effect = failure()
@@ -367,7 +370,7 @@ def test_unpickled_it_has_no_place_but_the_time_of_now(tracer, exporter):
 def test_deferred_takes_no_lock_and_is_written_at_the_flush_of_the_provider(
     make_provider, exporter
 ):
-    """`deferred` only queues; the processor's flush writes it, with its own time and on its own span."""
+    """`deferred` only queues; a flush writes it with its own time, on its own span."""
     provider = make_provider()
     with provider.get_tracer("test").start_as_current_span("work") as span:
         with recorder().writer.index._lock:
@@ -394,7 +397,7 @@ def test_the_deferred_queue_is_bounded():
 
 
 def test_flush_reaches_a_provider_that_is_not_global(make_provider, exporter):
-    """`flush` writes what was deferred, and flushes each provider whose spans failures were written for."""
+    """`flush` writes what was deferred and flushes each provider that failures were written for."""
     with make_provider().get_tracer("test").start_as_current_span("work"):
         error = failure()
     failgraph.record(error, deferred=True)
@@ -424,7 +427,7 @@ def test_flush_keeps_its_deadline(exporter):
 
 
 def test_report_for_trace_is_what_this_process_recorded(tracer):
-    """Every failure of the trace with its causes; the own failure is that of the outermost hop that ended."""
+    """It has every failure of the trace; the own one is that of the outermost ended hop."""
     with tracer.start_as_current_span("work") as span:
         with failgraph.hop():
             cause, effect = failure("a_cause"), failure("an_effect")
@@ -438,7 +441,7 @@ def test_report_for_trace_is_what_this_process_recorded(tracer):
 
 
 def test_the_processor_frees_a_trace_when_its_hops_have_ended(tracer):
-    """Nested hops of one trace free it with the last one; a trace without a hop stays until it is the oldest."""
+    """The last of nested hops frees their trace; a trace without hops stays until evicted."""
     with tracer.start_as_current_span("outer"), failgraph.hop():
         with tracer.start_as_current_span("inner"), failgraph.hop():
             failgraph.record(failure())
@@ -501,7 +504,7 @@ def test_an_error_inside_failgraph_is_swallowed_logged_once_and_counted(exporter
 
 
 def test_an_unknown_kind_is_kept_and_flagged_once(tracer, caplog):
-    """A kind of neither pattern is written as it is, with `error.type` `_OTHER`, and one log line a kind."""
+    """A kind of neither pattern is kept, with `error.type` `_OTHER` and one log line."""
     with (
         tracer.start_as_current_span("work") as span,
         caplog.at_level(logging.WARNING, "failgraph"),
@@ -527,7 +530,7 @@ def test_text_that_would_lose_the_batch_is_written_out(tracer):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_starts_empty(tracer):
-    """State, counters and locks are the child's own, and what the parent wrote is not written again."""
+    """The child has its own state, counters and locks, and writes nothing of its parent again."""
     with tracer.start_as_current_span("work"):
         error = failure()
         failgraph.record(error)

@@ -1,4 +1,4 @@
-"""Where hops, spans and tasks do not end in the order in which they began, and where things break on the way."""
+"""Hops, spans and tasks that end out of order, and things that break meanwhile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sdk_spans import failure_events
 
 @pytest.mark.parametrize("escapes", [True, False])
 def test_a_failure_made_in_another_open_hop_is_the_own_one_of_the_hop_that_it_ends(tracer, escapes):
-    """A task's exception that comes out of `await`: the hop that it escapes, or that records it as own, has it."""
+    """A task's exception that leaves `await` belongs to the hop that records it or lets it out."""
 
     async def inner(future: asyncio.Future[None]) -> None:
         with tracer.start_as_current_span("inner") as span, failgraph.hop():
@@ -87,7 +87,7 @@ def test_what_could_not_be_written_on_a_dropped_span_is_written_above_it(make_pr
 
 
 def test_the_observers_own_is_written_after_a_peers_copy(tracer):
-    """A remote copy takes no claim that would keep the original out; the original is the cause's place."""
+    """A remote copy does not keep the original out; the original is the place of the cause."""
     original = failure()
     copy = failgraph.rebuild_failure(failgraph.failure_report_for(original))
     with tracer.start_as_current_span("root"):
@@ -253,7 +253,7 @@ def test_a_record_seen_by_two_hops_of_one_trace_is_written_once(tracer):
 def test_a_failure_span_under_a_remote_span_keeps_the_limits_of_its_own_provider(
     exporter, monkeypatch
 ):
-    """The limits are those of the span that the event goes on, not those of the one that it stands for."""
+    """The limits of the span that holds the event apply, not those of the span it stands for."""
     limits = SpanLimits(max_attribute_length=20, max_event_attributes=8)
     provider = TracerProvider(shutdown_on_exit=False, span_limits=limits)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -309,7 +309,7 @@ def test_deferred_failures_that_found_no_place_are_counted():
 
 
 def test_what_is_deferred_meanwhile_waits_for_the_next(tracer):
-    """A call records what waits when it begins, and returns: more may come faster than it is recorded."""
+    """A call records what waits at its start and returns: more may come than it can record."""
     count = itertools.count()
 
     def again(_: FailureEvent) -> None:
@@ -358,7 +358,7 @@ def test_a_second_hop_on_a_full_span_evicts_nothing(make_provider):
 
 
 def test_a_root_cause_of_an_earlier_hop_leaves_no_stale_span(tracer):
-    """Where a second hop on the span has a root cause of unknown place, the first one's place does not stand for it."""
+    """If the second hop's root cause has no known place, that of the first hop is cleared."""
     remote = failgraph.rebuild_failure(failgraph.failure_report_for(failure("from_elsewhere")))
     with tracer.start_as_current_span("work") as span:
         with failgraph.hop():
@@ -385,7 +385,7 @@ def test_the_own_failure_of_a_trace_is_that_of_its_outermost_hop(tracer):
 
 
 def test_a_cause_is_looked_for_in_this_trace_first(tracer):
-    """A record written in two traces: its effect names the span of its own trace, without a link."""
+    """If a record is in two traces, its effect names the span in its own trace, without a link."""
     with tracer.start_as_current_span("here") as span:
         failgraph.record(event("cause"))
         with tracer.start_as_current_span(
@@ -483,7 +483,7 @@ def test_the_count_of_an_outer_hop_holds_what_the_inner_one_had_to_forget(tracer
 
 
 def test_late_for_an_inner_hop_is_still_seen_by_the_outer_one(tracer):
-    """A task that outlives the hop that it was started in: the open hop around that one reports it."""
+    """The open hop around a closed one reports the failure of a task that outlives it."""
     with tracer.start_as_current_span("outer") as outer, failgraph.hop():
         with tracer.start_as_current_span("inner"), failgraph.hop():
             context = contextvars.copy_context()
@@ -553,7 +553,7 @@ class Stubborn(Exception):
 
 
 def test_an_exception_that_refuses_attributes_is_marked_all_the_same(tracer):
-    """The mark is no `setattr`, so nothing of the user's runs for it, and the exception is one failure."""
+    """The mark is set without `setattr`, so no code of the program runs; it is one failure."""
     error = Stubborn()
     with tracer.start_as_current_span("work") as span:
         assert failgraph.record(error, boundary="agent", kind="x_y").placement == "span"
@@ -562,7 +562,7 @@ def test_an_exception_that_refuses_attributes_is_marked_all_the_same(tracer):
 
 
 def test_what_is_recorded_after_the_end_of_its_trace_goes_first(tracer, monkeypatch):
-    """Late failures of ended traces push no live trace out of the index, and are still written once."""
+    """Late failures of ended traces evict no live trace, and are still written once."""
     monkeypatch.setattr(index, "MAX_TRACES", 3)
     with tracer.start_as_current_span("live") as live:
         failgraph.record(event("live"))
@@ -588,7 +588,7 @@ def test_an_exception_does_not_remember_traces_for_ever(tracer):
 
 
 def test_late_is_what_comes_after_the_report_of_the_span(tracer):
-    """Of two hops on one span the outer one writes the report: what the inner one's task records before is in time."""
+    """The outer of two hops on a span writes the report: what comes before that is not late."""
     with tracer.start_as_current_span("work") as span, failgraph.hop():
         with failgraph.hop():
             context = contextvars.copy_context()
