@@ -74,7 +74,7 @@ def test_an_incomplete_trace_is_a_loss(options, run):
         code, (row,), err = run(tempo.url, "show", "tempo", TRACE, "--strict")
     assert (code, err) == (1, "")
     assert row["losses"] == [
-        {"kind": "partial_trace", "detail": "incomplete trace: trace exceeds max size"}
+        {"kind": "partial_trace", "detail": "only a part was returned (trace exceeds max size)"}
     ]
 
 

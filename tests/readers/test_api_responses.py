@@ -74,8 +74,11 @@ def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, An
         ({"error": "boom"}, "boom"),
         ({"error": ["boom"]}, "no reason given"),
         ({"code": 5, "message": "not result", "details": []}, "5 not result"),
-        ({"trace": {}, "status": "PARTIAL", "message": "too large"}, "incomplete trace: too large"),
-        ({"trace": None, "status": "PARTIAL"}, "incomplete trace: no reason given"),
+        (
+            {"trace": {}, "status": "PARTIAL", "message": "too large"},
+            "only a part was returned (too large)",
+        ),
+        ({"trace": None, "status": "PARTIAL"}, "only a part was returned"),
     ],
 )
 def test_an_error_is_shown_in_the_words_of_the_backend(reading, document, words):
@@ -245,7 +248,7 @@ def test_many_partial_traces_are_counted(reading):
     ]
     result = reading(b"\n".join(answers))
     assert len(result.losses) == 21
-    assert result.losses[-1].detail == "10 more incomplete traces"
+    assert result.losses[-1].detail == "10 more"
 
 
 def test_an_end_that_jaeger_replaced_is_undone(reading):

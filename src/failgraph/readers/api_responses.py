@@ -76,10 +76,17 @@ def _unwrapped(document: dict[str, object]) -> ApiResponse:
     is_wrapped = any(key in document for key in _WRAPPERS)
     reason = None
     if is_wrapped and document.get("status") in ("PARTIAL", 1):
-        reason = f"incomplete trace: {_message(document.get('message'))}"
+        message = document.get("message")
+        reason = partial_reason(message if isinstance(message, str) else "")
     return ApiResponse(
         (content,), is_wrapped=is_wrapped or "batches" in document, partial_reason=reason
     )
+
+
+def partial_reason(message: str) -> str:
+    """Return why a trace is incomplete, given the message of a partial response."""
+    reason = "only a part was returned"
+    return f"{reason} ({display(message)})" if message else reason
 
 
 def is_jaeger_trace(document: object) -> bool:

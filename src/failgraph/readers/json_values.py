@@ -38,7 +38,7 @@ class DocumentContext(NamedTuple):
         if isinstance(value, dict):
             return value
         if value is not None:
-            self.add_problem(f"{name} is not an object")
+            self.add_problem(f"{name} must be an object")
         return {}
 
     def list(self, value: object, name: str) -> list[object]:
@@ -46,7 +46,7 @@ class DocumentContext(NamedTuple):
         if isinstance(value, list):
             return value
         if value is not None:
-            self.add_problem(f"{name} is not an array")
+            self.add_problem(f"{name} must be an array")
         return []
 
     def text(self, value: object, name: str) -> str:
@@ -54,7 +54,7 @@ class DocumentContext(NamedTuple):
         if isinstance(value, str):
             return value
         if value is not None:
-            self.add_problem(f"{name} is not a string")
+            self.add_problem(f"{name} must be a string")
         return ""
 
 

@@ -140,5 +140,5 @@ def dropped_count(span: Mapping[str, object], name: str, context: DocumentContex
     if value is None:
         return 0
     if integer(value) is None:
-        context.add_problem(f"{name} is not a number")
+        context.add_problem(f"{name} must be a number")
     return non_negative(value)

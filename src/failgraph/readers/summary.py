@@ -93,7 +93,7 @@ class SourceSummary:
                 self.losses.append(Loss(kind, f"{count - _MAX_NAMED} more"))
         if not self.names_every_bad_line:
             rest = self.bad_lines - _MAX_NAMED
-            self.losses.append(Loss("bad_line", f"{rest} more parts that cannot be read"))
+            self.losses.append(Loss("bad_line", f"{rest} more"))
 
     def partial_trace_losses(self, except_of: Container[str] = ()) -> Iterator[Loss]:
         """Yield what the backend refused or left out.
@@ -108,7 +108,7 @@ class SourceSummary:
             yield Loss("partial_trace", f"{trace_id}: {self.partial_traces[trace_id]}")
         if others[_MAX_NAMED:]:
             rest = len(others) - _MAX_NAMED
-            yield Loss("partial_trace", f"{rest} more incomplete traces")
+            yield Loss("partial_trace", f"{rest} more")
 
     def no_trace_reason(self) -> str:
         """Return why the source contains no trace, as the end of a sentence."""
@@ -142,7 +142,7 @@ class SourceSummary:
     def _no_document_reason(self) -> str:
         if self.bad_lines == 1:
             problem = self.losses[0].detail
-            return f"{problem}; it may be cut, still being written, or in another format"
+            return f"{problem}; the data may be cut, still being written, or in another format"
         formats = "expected JSON or protobuf from OTLP, Jaeger or Tempo"
         return f"none of its {self.bad_lines} lines is valid JSON; {formats}"
 

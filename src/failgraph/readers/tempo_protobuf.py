@@ -8,10 +8,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
+from failgraph.readers.api_responses import partial_reason
 from failgraph.readers.protobuf_messages import FIRST_FIELD, message_fields
 from failgraph.readers.protobuf_wire import Field, tags
 from failgraph.readers.summary import SourceSummary
-from failgraph.redaction.display import display
 
 # Field 2 of a `ResourceSpans`. A `ResourceSpans` without it holds no span; a `Trace` never has it.
 _SCOPE_SPANS = 0x12
@@ -33,7 +33,7 @@ class TempoResponse:
         self.is_wrapped = False  # True inside a `TraceByIDResponse`
         self._trace_ids: dict[str, None] = {}
         self._is_partial = False
-        self._message = ""
+        self._partial_reason = partial_reason("")
 
     def resource_spans(self, field: Field) -> Iterator[bytes]:
         """Yield each `ResourceSpans` in a field of the outermost message."""
@@ -52,7 +52,7 @@ class TempoResponse:
             if field.tag == _STATUS and field.value == _PARTIAL:
                 self._is_partial = True
             if field.tag == _MESSAGE:
-                self._message = display(field.data.decode("utf-8", "ignore"))
+                self._partial_reason = partial_reason(field.data.decode("utf-8", "ignore"))
 
     def add_trace_id(self, trace_id: str) -> None:
         """Note that the response holds a span of this trace."""
@@ -62,9 +62,9 @@ class TempoResponse:
     def close(self) -> None:
         """End the response. Another one may follow."""
         if self._is_partial:
-            reason = f"incomplete trace: {self._message or 'no reason given'}"
             if not self._trace_ids:
-                self._summary.add_refusal(reason)
+                self._summary.add_refusal(self._partial_reason)
             for trace_id in self._trace_ids:
-                self._summary.add_partial_trace(trace_id, reason)
-        self._trace_ids, self._is_partial, self._message = {}, False, ""
+                self._summary.add_partial_trace(trace_id, self._partial_reason)
+        self._trace_ids, self._is_partial = {}, False
+        self._partial_reason = partial_reason("")
