@@ -101,7 +101,7 @@ def left(value: object) -> str:
     ],
 )
 def test_a_source_is_recognised_by_its_form(source, expected):
-    """Names of backends, base URLs, pages of Jaeger and Grafana; anything with a slash may be a path."""
+    """Names of backends, base URLs, pages of Jaeger and Grafana; others with a slash are paths."""
     assert address(source) == expected
 
 

@@ -223,10 +223,8 @@ def jaeger_at(setting, monkeypatch, capsys):
 
     def run(url: str, *command: str) -> tuple[int, str]:
         setting("JAEGER_URL", url)
-        setting(
-            "JAEGER_HEADERS",
-            f"authorization={BASIC.replace(' ', '%20').replace('=', '%3D')},x-scope-orgid=tenantSecret7",
-        )
+        basic = BASIC.replace(" ", "%20").replace("=", "%3D")
+        setting("JAEGER_HEADERS", f"authorization={basic},x-scope-orgid=tenantSecret7")
         code = main([*(command or ("show", "jaeger", TRACE_ID))])
         out, err = capsys.readouterr()
         assert out == ""
@@ -270,10 +268,10 @@ def test_an_error_that_repeats_the_request_shows_no_header(jaeger_at):
     "escaped", [json.dumps(SECRET), "".join(f"\\u{ord(char):04x}" for char in SECRET)]
 )
 def test_an_escaped_header_is_not_shown(escaped, jaeger_at):
-    """In an error, a warning, or the reason of an incomplete trace; whole, escaped or cut in two."""
+    """In an error, a warning, or the reason of an incomplete trace; escaped or cut in two."""
     words = f'"{escaped.strip(chr(34))}"'.encode()
-    span = b'{"traceID":"%s","spanID":"1","startTime":5,"duration":1,"warnings":["trace has more than %s"]}'
-    span = span % (TRACE_ID.encode(), words.strip(b'"'))
+    span = b'{"traceID":"%s","spanID":"1","startTime":5,"duration":1,"warnings":["%s"]}'
+    span = span % (TRACE_ID.encode(), b"trace has more than " + words.strip(b'"'))
     for answer in [
         reply(b'{"error":{"httpCode":500,"message":%s}}' % words, 500),
         reply(b'{"errors":[{"code":500,"msg":%s}]}' % words, 200),
@@ -309,8 +307,8 @@ def test_https_to_a_server_that_speaks_http(jaeger_at):
     with serving(reply(b"{}")) as server:
         url = server.url.replace("http://", "https://")
         message = (
-            f"cannot connect to Jaeger at {url}: the TLS handshake failed. Check that it uses https,"
-            " or set FAILGRAPH_JAEGER_URL.\n"
+            f"cannot connect to Jaeger at {url}: the TLS handshake failed. Check that it uses"
+            " https, or set FAILGRAPH_JAEGER_URL.\n"
         )
         assert jaeger_at(url) == (3, f"failgraph: {message}")
         assert server.requests == []
@@ -318,7 +316,7 @@ def test_https_to_a_server_that_speaks_http(jaeger_at):
 
 @pytest.mark.needs("openssl")
 def test_a_certificate_is_always_verified(jaeger_at, tmp_path, monkeypatch):
-    """An untrusted one is an error that says how to name its CA, with which the response is read."""
+    """An untrusted one is an error that says how to name its CA, which then makes it trusted."""
     names = [
         "-keyout",
         tmp_path / "key",
@@ -376,8 +374,8 @@ def test_headers_are_not_sent_over_plain_http_to_another_machine(jaeger_at, monk
     code, err = jaeger_at("http://jaeger.example:16686")
     assert code == 3
     assert err == (
-        "failgraph: FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger.example:16686, since plain"
-        " http is not encrypted; use https in FAILGRAPH_JAEGER_URL\n"
+        "failgraph: FAILGRAPH_JAEGER_HEADERS is not sent to http://jaeger.example:16686, since"
+        " plain http is not encrypted; use https in FAILGRAPH_JAEGER_URL\n"
     )
 
 
@@ -558,7 +556,7 @@ def test_a_small_body_cannot_fill_the_memory():
 
 
 def test_gzip_in_chunks_and_members():
-    """Gzip arrives in any chunks and members; if it is cut or something follows it, it is damaged."""
+    """Gzip arrives in any chunks and members; if it is cut or data follows, it is damaged."""
 
     text = b'{"result":{}}' * 1000
     packed = gzip.compress(text)

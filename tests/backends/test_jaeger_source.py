@@ -246,7 +246,8 @@ def test_the_share_of_too_many_traces_is_unknown(fleet, run, monkeypatch):
     _, rows, err = run(fleet, *asked)
     assert rows[0]["time_lost_ratio"] is None
     assert err == (
-        "failgraph: no share of all durations, as there are more than 3 traces; use a later --since\n"
+        "failgraph: unknown share of the time lost: there are more than 3 traces; use a later"
+        " --since\n"
     )
 
 
@@ -268,8 +269,8 @@ def test_the_share_is_unknown_if_the_limit_leaves_failures_out(fleet, run):
 def test_a_missing_rollout(fleet, run):
     """The message says what was searched."""
     message = (
-        "failgraph: jaeger has no span of rollout none; only the last hour was searched; use --since"
-        " to search more\n"
+        "failgraph: jaeger has no span of rollout none; only the last hour was searched; use"
+        " --since to search more\n"
     )
     assert run(fleet, "show", "jaeger", "--rollout", "none") == (3, [], message)
 
@@ -431,7 +432,10 @@ def test_a_full_disk(run, monkeypatch):
         code, _, err = run(server.url, "show", "jaeger", A)
     assert (code, err) == (
         3,
-        "failgraph: cannot write temporary files: No space left on device; set TMPDIR to another directory\n",
+        (
+            "failgraph: cannot write temporary files: No space left on device; set TMPDIR to another"
+            " directory\n"
+        ),
     )
 
 

@@ -29,7 +29,7 @@ class Backend:
 
 @given(st.data())
 def test_nothing_is_passed_over(data):
-    """Whatever the order, the result has every trace, or the newest, or says that it is truncated."""
+    """Whatever the order, the result is complete, has the newest traces, or is truncated."""
     moments = data.draw(
         st.dictionaries(st.text("abcdef", min_size=3, max_size=3), st.integers(0, 300), max_size=30)
     )
@@ -72,7 +72,7 @@ def test_a_backend_that_always_has_more():
 
 
 def test_a_backend_that_ignores_windows():
-    """Every response is full and the same: the search ends, and the result is marked as truncated."""
+    """Every response is full and the same: the search ends with a truncated result."""
     asked = []
 
     def search(*window):

@@ -60,8 +60,11 @@ def test_one_trace(options, run, tmp_path):
 def test_a_missing_trace(options, run):
     """v1 returns 404 and v2 an empty 200: one message, and exit code 3."""
     with tempo_stand_in(failing("f" * 32), **options) as tempo:
-        said = f'failgraph: tempo does not have trace {TRACE} (yet). Run "failgraph list tempo" to see failed traces.\n'
-        assert run(tempo.url, "show", "tempo", TRACE) == (3, [], said)
+        message = (
+            f"failgraph: tempo does not have trace {TRACE} (yet)."
+            ' Run "failgraph list tempo" to see failed traces.\n'
+        )
+        assert run(tempo.url, "show", "tempo", TRACE) == (3, [], message)
         for short in ("1234", "f" * 20):
             code, _, err = run(tempo.url, "show", "tempo", short)
             assert (code, "needs the whole trace id" in err) == (3, True)
@@ -156,8 +159,8 @@ def test_a_missing_rollout(run):
             ([], "only the last hour was searched; use --since to search more; "),
             (["--since", "1d"], ""),
         ):
-            said = f"failgraph: tempo has no span of rollout none; {where}{lag}\n"
-            assert run(tempo.url, "list", "tempo", "--rollout", "none", *more) == (3, [], said)
+            message = f"failgraph: tempo has no span of rollout none; {where}{lag}\n"
+            assert run(tempo.url, "list", "tempo", "--rollout", "none", *more) == (3, [], message)
 
 
 def test_more_traces_than_a_response_holds(run):
@@ -240,7 +243,8 @@ def test_no_text_breaks_out_of_a_query(rollout, kinds, boundaries):
             Query(kinds=frozenset({"b", "a"}), boundaries=frozenset({"model"})),
             (
                 '{ event:name = "nemo.gym.failure" && (event.nemo.gym.failure.kind = "a"'
-                ' || event.nemo.gym.failure.kind = "b") && event.nemo.gym.failure.boundary = "model" }'
+                ' || event.nemo.gym.failure.kind = "b")'
+                ' && event.nemo.gym.failure.boundary = "model" }'
             ),
         ),
         (

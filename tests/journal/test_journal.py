@@ -88,7 +88,7 @@ def test_a_line_is_written_before_record_returns(directory, tracer):
 
 
 def test_a_failure_on_a_failure_span(directory, setting, tracer):
-    """The line names the span that was running, and its placement says that a failure span has it."""
+    """The line names the span that was running; its placement says that a failure span has it."""
     setting("PLACEMENT", "failure_span")
     with tracer.start_as_current_span("work") as span:
         assert failgraph.record(event("a")).placement == "failure_span"
@@ -276,7 +276,7 @@ print(full.count("journal"), full.count("nowhere"), after, dict(failgraph.stats(
 
 
 def test_a_full_disk_is_logged_once_and_counted(tmp_path):
-    """No call fails. A line written in part is a bad line; once there is room, lines are written."""
+    """No call fails. A line written in part is unreadable; once there is room, others follow."""
     environ = {
         **os.environ,
         "FAILGRAPH_JOURNAL": str(tmp_path),
@@ -360,7 +360,7 @@ def test_a_descriptor_that_the_program_closed_is_not_written_to(directory, tmp_p
 
 
 def test_threads_that_record_at_once_lose_nothing(directory, setting, tracer, exporter):
-    """8 threads record 100 failures each, and each failure twice: all are there once, in whole lines."""
+    """8 threads record 100 failures each, each one twice: all are there once, in whole lines."""
     with tracer.start_as_current_span("one") as span:
 
         def work(number: int) -> None:

@@ -1,4 +1,4 @@
-"""`alerts.yaml` in a real Prometheus' tool: what rings, when, and what it says."""
+"""`alerts.yaml` in Prometheus' real promtool: which alerts fire, when, and their texts."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ pytestmark = pytest.mark.needs("promtool")
     ids=["rules", "config", "what rings"],
 )
 def test_promtool_finds_nothing_wrong(words):
-    """Rules and configuration are well formed; the made-up series ring the alerts that they shall, and no other."""
+    """Rules and configuration are valid; test series fire the expected alerts and no others."""
     ran = subprocess.run(["promtool", *map(str, words)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,4 +1,4 @@
-"""What survives where: the Collector's file and both of Jaeger's APIs, real ones, and a stand-in for Tempo's."""
+"""What survives in a Collector's file, in both APIs of a real Jaeger, and in Tempo's stand-in."""
 
 from __future__ import annotations
 
@@ -22,16 +22,20 @@ Span = dict[str, Any]
 
 
 class There(NamedTuple):
-    """Where everything is that was sent."""
+    """Where the spans have arrived.
+
+    Attributes:
+        jaeger: A real Jaeger.
+        file: What the Collector wrote, as one document.
+    """
 
     jaeger: Jaeger
     file: Document
-    """Of the Collector, as one document."""
 
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory) -> Iterator[There]:
-    """Everything below, sent to a Collector, and by that to a file and to Jaeger."""
+    """Send everything below to a Collector, which sends it to a file and to Jaeger."""
     folder = tmp_path_factory.mktemp("survival")
     with jaeger(folder) as found, collector(folder, found) as between:
         for document in (*SHAPES.values(), ODDITIES):
@@ -41,7 +45,7 @@ def there(tmp_path_factory) -> Iterator[There]:
 
 
 def only(document: Document, trace_ids: set[str]) -> Document:
-    """The spans of these traces."""
+    """Return the spans of these traces."""
     kept = [
         process_of(
             resource, scope, [each for each in scope["spans"] if each["traceId"] in trace_ids]
@@ -60,10 +64,10 @@ def traces_of(document: Document) -> list[str]:
     return list(dict.fromkeys(each["traceId"] for _, each in spans_of(document)))
 
 
-# --- what survives where, row by row
+# --- what survives where, attribute by attribute
 
 ZERO = f"{0xEE:032x}"
-"""A trace id whose upper half is zero."""
+"""A trace whose upper half of the id is zero."""
 HERE, PARENT, ELSEWHERE = (f"{number:016x}" for number in (2, 1, 9))
 LONG = "x" * 3000
 MIXED = {"arrayValue": {"values": [{"stringValue": "a"}, {"intValue": "1"}]}}
@@ -100,7 +104,7 @@ ODDITIES["resourceSpans"][0]["scopeSpans"][0]["scope"]["version"] = "1"
 
 
 def of_key(found: list[Document], key: str) -> Any:
-    """The value under a key, in OTLP or Jaeger's own JSON."""
+    """Return the value under a key, in OTLP or Jaeger's v1 JSON."""
     (pair,) = [pair for pair in found if pair["key"] == key]
     return pair["value"] if isinstance(pair["value"], dict) else (pair["type"], pair["value"])
 
@@ -110,13 +114,20 @@ def keys(found: list[Document]) -> list[str]:
 
 
 class Row(NamedTuple):
-    """One thing that is sent: how OTLP says it, how Jaeger's own JSON would, and what is left of it there."""
+    """One thing that is sent, and what arrives of it.
+
+    Attributes:
+        otlp: Returns it from a span in OTLP.
+        v1: Returns it from a span in Jaeger's v1 JSON.
+        left_in_v1: What Jaeger's v1 API has of it.
+        left_in_v3: What Jaeger's v3 API has of it; by default all of it.
+        left_in_tempo: What Tempo has of it; by default all of it.
+    """
 
     otlp: Callable[[Span], Any]
     v1: Callable[[Span], Any]
     left_in_v1: Any
     left_in_v3: Any = ...
-    """All of it, if not given."""
     left_in_tempo: Any = ...
 
 
@@ -212,14 +223,14 @@ ROWS = {
 
 
 def with_scope(document: Document) -> Span:
-    """The span of `ODDITIES`, in a form of OTLP."""
+    """Return the span of `ODDITIES` from a document in OTLP."""
     (scope_spans,) = next(iter(document.values()))[0]["scopeSpans"]
     return {"scope": scope_spans["scope"], **scope_spans["spans"][1]}
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_what_survives_in_the_collectors_file(there, row):
-    """Everything."""
+    """Everything survives."""
     assert ROWS[row].otlp(with_scope(only(there.file, {ZERO}))) == ROWS[row].otlp(
         with_scope(ODDITIES)
     )
@@ -227,7 +238,7 @@ def test_what_survives_in_the_collectors_file(there, row):
 
 @pytest.mark.parametrize("row", ROWS)
 def test_what_survives_in_jaegers_v3(there, row):
-    """Everything but the order of events, and of attributes."""
+    """Everything survives but the order of events and attributes."""
     found = with_scope(json.loads(there.jaeger.get(f"api/v3/traces/{ZERO}"))["result"])
     wanted = ROWS[row].left_in_v3
     assert ROWS[row].otlp(found) == (
@@ -236,8 +247,8 @@ def test_what_survives_in_jaegers_v3(there, row):
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_what_survives_in_jaegers_own_json(there, row):
-    """As the table says it."""
+def test_what_survives_in_jaegers_v1(there, row):
+    """Only what the table lists survives."""
     (found,) = json.loads(there.jaeger.get(f"api/traces/{ZERO}"))["data"]
     (odd,) = [each for each in found["spans"] if each["spanID"] == HERE]
     assert ROWS[row].v1(odd) == ROWS[row].left_in_v1
@@ -245,7 +256,7 @@ def test_what_survives_in_jaegers_own_json(there, row):
 
 @pytest.mark.parametrize("row", ROWS)
 def test_what_survives_in_the_stand_in_for_tempo(row):
-    """Everything but long strings outside of arrays; ids and the status are written otherwise."""
+    """Everything survives but long strings outside of arrays; ids and status look different."""
     found = with_scope(tempo(ODDITIES, "batches"))
     wanted = ROWS[row].left_in_tempo
     assert ROWS[row].otlp(found) == (
@@ -257,7 +268,7 @@ def test_what_survives_in_the_stand_in_for_tempo(row):
 
 
 def apart(number: int, document: Document) -> Document:
-    """A document with trace ids of its own."""
+    """Return a document with trace ids that no other document has."""
     text = json.dumps(document)
     for trace_id in (TRACE, OTHER):
         text = text.replace(trace_id, f"{number:08x}{trace_id[8:]}")
@@ -271,7 +282,7 @@ SHAPES = {
 
 
 def named(document: Document) -> Document:
-    """As Jaeger names a service without a name."""
+    """Name a service without a name as Jaeger does."""
     found = copy.deepcopy(document)
     for resource, _ in spans_of(found):
         resource.setdefault("attributes", pairs({"service.name": "missing-service-name"}))
@@ -279,7 +290,7 @@ def named(document: Document) -> Document:
 
 
 def ended(document: Document) -> Document:
-    """As Jaeger ends a span of which no end after its start was sent, with a warning."""
+    """End a span without an end after its start as Jaeger does, with a warning."""
     found = copy.deepcopy(document)
     for _, each in spans_of(found):
         start = int(each["startTimeUnixNano"])
@@ -290,7 +301,7 @@ def ended(document: Document) -> Document:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_is_the_same_in_the_collectors_file(there, reading, shape):
-    """Law 2, on what goes wrong on the way."""
+    """The same trace gives the same report from everywhere, for damaged traces too."""
     document = SHAPES[shape]
     found = reading(json.dumps(only(there.file, set(traces_of(document)))).encode())
     same(found, reading(json.dumps(document).encode()))
@@ -299,22 +310,22 @@ def test_every_shape_is_the_same_in_the_collectors_file(there, reading, shape):
 @pytest.mark.parametrize("api", ["api/v3/traces", "api/traces"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_is_the_same_from_jaeger(there, reading, shape, api):
-    """Law 2, on what goes wrong on the way; also where Jaeger made up an end."""
+    """The same trace gives the same report from everywhere, even if Jaeger makes up an end."""
     document = SHAPES[shape]
     found = reading(there.jaeger.traces(api, traces_of(document)))
     same(found, reading(json.dumps(named(document)).encode()))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_stand_in_for_jaegers_own_json_is_what_jaeger_answers(there, shape):
-    """Field for field, but for the order of spans and processes, warnings and scopes."""
+def test_the_stand_in_for_jaegers_v1_json_is_what_jaeger_returns(there, shape):
+    """Every field is equal, but for the order of spans and processes, warnings and scopes."""
     for made in jaeger_v1(ended(named(SHAPES[shape])))["data"]:
         (found,) = json.loads(there.jaeger.get(f"api/traces/{made['traceID']}"))["data"]
         assert comparable(found) == comparable(made)
 
 
 def comparable(trace: Document) -> list[Span]:
-    """The spans of a trace of Jaeger's own JSON, each with its process."""
+    """Return the spans of a trace in Jaeger's v1 JSON, each with its process."""
     spans = []
     for each in trace["spans"]:
         kept = {

@@ -1,4 +1,4 @@
-"""Through the real exporters, a real Collector and a real Jaeger, and back out, by gRPC and by HTTP all the way."""
+"""From the real exporters through a real Collector and a real Jaeger, over gRPC and over HTTP."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PROTOCOLS = ("grpc", "http")
 def carried(
     protocol: str, batches: Sequence[Sequence[ReadableSpan]], folder: Path
 ) -> Iterator[Collector]:
-    """Send spans by the exporter of a protocol; they have arrived."""
+    """Send spans with the exporter of a protocol, and wait until they have arrived."""
     with jaeger(folder) as there, collector(folder, there) as between:
         exporter: SpanExporter = (
             GrpcExporter(f"http://{between.otlp_grpc}", insecure=True)
@@ -57,7 +57,7 @@ def carried(
 
 @pytest.fixture(scope="module", params=PROTOCOLS)
 def fleet(request, fleet_file, tmp_path_factory) -> Iterator[Collector]:
-    """The traces of the demo's fleet, sent by the exporter."""
+    """Provide a Collector that has got the traces of the demo's fleet."""
     with carried(
         request.param, [list(sdk_spans(fleet_file))], tmp_path_factory.mktemp(request.param)
     ) as found:
@@ -65,22 +65,22 @@ def fleet(request, fleet_file, tmp_path_factory) -> Iterator[Collector]:
 
 
 @pytest.mark.parametrize("form", ["json", "proto"])
-def test_the_collectors_file_says_what_the_fleets_own_says(fleet, fleet_file, form):
-    """Law 2: the same reports, places, hops, times and losses, in both of its forms."""
+def test_the_collectors_file_equals_the_fleets_file(fleet, fleet_file, form):
+    """The same reports, spans, hops, times and losses, in both formats."""
     same(read(fleet.json if form == "json" else fleet.proto), read(fleet_file))
 
 
 @pytest.mark.parametrize("api", ["api/v3/traces", "api/traces"])
-def test_jaeger_says_what_the_fleets_own_file_says(fleet, fleet_file, reading, api):
-    """Law 2: by both of its APIs."""
+def test_jaeger_equals_the_fleets_file(fleet, fleet_file, reading, api):
+    """The same reports, spans, hops, times and losses, from both APIs."""
     written = read(fleet_file)
     assert len(written.traces) > 5
     same(reading(fleet.jaeger.traces(api, written.trace_ids)), written)
 
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name.startswith("Tempo")])
-def test_tempos_stand_in_says_what_the_fleets_own_file_says(fleet, fleet_file, reading, dialect):
-    """Law 2: what the Collector passes on, in the forms of Tempo's API; no Tempo can be built here."""
+def test_tempos_stand_in_equals_the_fleets_file(fleet, fleet_file, reading, dialect):
+    """What the Collector sends on, in the formats of Tempo's API; no Tempo can be built here."""
     document = merged(*map(json.loads, fleet.json.read_bytes().splitlines()))
     same(reading(DIALECTS[dialect](document)), read(fleet_file))
 
@@ -88,12 +88,11 @@ def test_tempos_stand_in_says_what_the_fleets_own_file_says(fleet, fleet_file, r
 # --- a thousand reports
 
 COUNT = 1_000
-SERVICES = 10
-"""Each answer of a search holds a tenth."""
+SERVICES = 10  # a response to a search holds a tenth
 
 
 def generated() -> list[FailureReport]:
-    """So many reports of every shape: the same in each run, as one that fails here cannot be made smaller."""
+    """Return reports of every shape: the same in each run, since a failing one cannot be shrunk."""
     found: list[FailureReport] = []
 
     @hypothesis_settings(
@@ -113,7 +112,7 @@ def generated() -> list[FailureReport]:
 
 
 def as_spans(report: FailureReport, service: str) -> list[ReadableSpan]:
-    """The hop of a report and a span below it, with the events by turns on the one and the other."""
+    """Return the hop of a report and a span below it, which hold the events in turns."""
     events, attributes = encode_report(report)
     provider = TracerProvider(resource=Resource({"service.name": service}), shutdown_on_exit=False)
     tracer = provider.get_tracer("test")
@@ -127,16 +126,20 @@ def as_spans(report: FailureReport, service: str) -> list[ReadableSpan]:
 
 
 class Thousand(NamedTuple):
-    """A thousand reports, and where they arrived."""
+    """A thousand reports, and where they arrived.
+
+    Attributes:
+        made: The reports by trace id.
+        carried: The Collector that got them.
+    """
 
     made: dict[str, FailureReport]
-    """By trace id."""
     carried: Collector
 
 
 @pytest.fixture(scope="module")
 def thousand(tmp_path_factory) -> Iterator[Thousand]:
-    """Sent by gRPC, in batches within the 4 MiB that each receiver takes."""
+    """Send them over gRPC, in batches within the 4 MiB that each receiver accepts."""
     drawn = generated()
     spans = [
         as_spans(report, f"reports-{number % SERVICES}") for number, report in enumerate(drawn)
@@ -151,7 +154,7 @@ def thousand(tmp_path_factory) -> Iterator[Thousand]:
 
 
 def searched(there: Jaeger, api: str) -> bytes:
-    """All traces, by one search for each service."""
+    """Return all traces, with one search per service."""
     services = [f"reports-{number}" for number in range(SERVICES)]
     if api == "api/traces":
         return b"\n".join(
@@ -168,7 +171,7 @@ def searched(there: Jaeger, api: str) -> bytes:
 
 
 def test_the_reports_have_every_field(thousand):
-    """Each field of a record and of its parts, many times."""
+    """Each field of a record and of its parts is there many times."""
     events = [event for report in thousand.made.values() for event in report.events.values()]
     parts = [
         part
@@ -188,7 +191,7 @@ def test_the_reports_have_every_field(thousand):
     "source", ["the Collector's JSON", "its protobuf", "api/v3/traces", "api/traces"]
 )
 def test_a_thousand_reports_come_back_as_they_were(thousand, reading, source):
-    """All of them, equal, with their events in the same order."""
+    """All are equal, with their events in the same order."""
     files = {"the Collector's JSON": thousand.carried.json, "its protobuf": thousand.carried.proto}
     found = (
         read(files[source])

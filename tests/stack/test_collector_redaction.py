@@ -1,4 +1,4 @@
-"""`redaction.yaml` in a real Collector, against the texts that failgraph's own rules are held against."""
+"""`redaction.yaml` in a real Collector, on the corpus of failgraph's own redaction rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.needs("collector")
 
 
 def span(number: int, text: str, *events: Event) -> ReadableSpan:
-    """A span whose exception and status say `text`."""
+    """Return a span whose exception and status hold `text`."""
     own = SpanContext(1, number, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
     now = time.time_ns()
     return ReadableSpan(
@@ -50,7 +50,7 @@ def attributes(holder: dict) -> dict[str, dict]:
 
 @pytest.fixture(scope="module")
 def arrived(tmp_path_factory, fleet_file) -> tuple[dict[int, dict], Path]:
-    """By the number of a span what the Collector made of it, and the file, in which the demo is as well."""
+    """Return the Collector's spans by their number, and its file, which holds the demo too."""
     folder = tmp_path_factory.mktemp("redaction")
     long = {ID: "long", BOUNDARY: "agent", KIND: "agent_timeout", SEQ: 1, TEXT_BYTES: 4000}
     rest = (
@@ -80,18 +80,18 @@ def arrived(tmp_path_factory, fleet_file) -> tuple[dict[int, dict], Path]:
     return texts, folder / "out"
 
 
-def said(arrived: dict) -> tuple[str, str]:
-    """The status and the message of the exception of a span."""
+def status_and_message(arrived: dict) -> tuple[str, str]:
+    """Return status and exception message of a span."""
     return arrived["status"].get("message", ""), attributes(arrived["events"][0])[
         "exception.message"
     ]["stringValue"]
 
 
-def test_a_good_half_of_the_secrets_is_found_in_status_and_events_alike(arrived):
-    """The README's figures, with room for a corpus that grows: at least half; under 1 % of the innocent are altered."""
+def test_half_of_the_secrets_are_removed_from_status_and_events(arrived):
+    """The documented figures, with room: at least half; under 1 % of other texts are altered."""
     found, altered = 0, 0
     for number, entry in enumerate((*SECRETS, *INNOCENT), 1):
-        status, message = said(arrived[0][number])
+        status, message = status_and_message(arrived[0][number])
         assert status == message
         if entry in INNOCENT:
             altered += message != entry.text
@@ -101,8 +101,8 @@ def test_a_good_half_of_the_secrets_is_found_in_status_and_events_alike(arrived)
     assert altered < len(INNOCENT) / 100
 
 
-def test_the_plain_forms_are_found(arrived):
-    """What people meet most: bearer tokens, keys of services, passwords in URLs and settings, JWTs, private keys."""
+def test_common_secrets_are_removed(arrived):
+    """Bearer tokens, keys of services, passwords in URLs and settings, JWTs, private keys."""
     labels = {entry.label: number for number, entry in enumerate(SECRETS, 1)}
     for wanted in (
         "auth_bearer",
@@ -113,26 +113,28 @@ def test_the_plain_forms_are_found(arrived):
         "pem_",
     ):
         numbers = [number for label, number in labels.items() if label.startswith(wanted)]
-        assert any("[redacted:" in said(arrived[0][number])[0] for number in numbers), wanted
+        assert any(
+            "[redacted:" in status_and_message(arrived[0][number])[0] for number in numbers
+        ), wanted
 
 
-def test_the_rest_of_a_long_text_goes_where_it_may_hold_a_secret(arrived):
-    """No rule reaches into an array: it is left out as a whole, and stays where nothing is suspicious."""
+def test_the_rest_of_a_long_text_is_removed_if_it_may_hold_a_secret(arrived):
+    """No rule applies inside an array: it is removed as a whole, unless nothing is suspicious."""
     *_, bad, good = arrived[0][len(SECRETS) + len(INNOCENT) + 1]["events"]
     assert REASON + REST not in attributes(bad)
     assert REASON + REST in attributes(good)
 
 
-def test_span_attributes_are_the_programs_own(arrived):
-    """As the file says, they are not touched."""
+def test_span_attributes_are_unchanged(arrived):
+    """They belong to the program, as the file says."""
     assert all(
         attributes(each)["not.touched"] == {"stringValue": "password=hunter22"}
         for each in arrived[0].values()
     )
 
 
-def test_what_failgraph_has_redacted_stays_as_it_is(arrived, fleet_file):
-    """The demo's failures come through unchanged: nothing is lost twice."""
+def test_what_failgraph_has_redacted_is_unchanged(arrived, fleet_file):
+    """The demo's failures arrive as they were sent."""
     before = {trace.trace_id: trace.report for trace in read(str(fleet_file)).traces}
     after = {
         trace.trace_id: trace for trace in read(str(arrived[1])).traces if trace.trace_id in before

@@ -1,4 +1,4 @@
-"""`docker-compose.yml`, as Compose's own loader reads it. No container is started and no image pulled here."""
+"""`docker-compose.yml` as Compose's own loader reads it; no container is started."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL = ("tempo", "metrics")
 
 
 def loaded(*profiles: str, **env: str) -> dict[str, Any]:
-    """What Compose makes of the file under these profiles, with nothing in the environment but what is given."""
+    """Return what Compose makes of the file with these profiles and this environment only."""
     command = [str(require("compose")), str(COMPOSE), *profiles]
     ran = subprocess.run(
         command, env={"PATH": os.environ["PATH"], **env}, capture_output=True, text=True
@@ -32,7 +32,7 @@ def loaded(*profiles: str, **env: str) -> dict[str, Any]:
 
 
 def mounted(service: dict[str, Any], path: str) -> Path:
-    """The file of the clone that stands at a path in the container."""
+    """Return the file of the clone that is mounted at a path of the container."""
     for volume in service["volumes"]:
         if volume["type"] == "bind" and (
             path == volume["target"] or path.startswith(volume["target"] + "/")
@@ -42,7 +42,7 @@ def mounted(service: dict[str, Any], path: str) -> Path:
 
 
 def configs(service: dict[str, Any]) -> list[str]:
-    """The configuration files that a service's command names."""
+    """Return the configuration files that a service's command names."""
     return [
         word.split("=", 1)[1]
         for word in service["command"]
@@ -59,14 +59,14 @@ def configs(service: dict[str, Any]) -> list[str]:
         (ALL, {"collector", "jaeger", "tempo", "grafana", "prometheus"}),
     ],
 )
-def test_the_profiles_have_the_services_that_they_say(profiles, services):
-    """Collector and Jaeger always; Tempo with Grafana, and Prometheus, where asked for. No `.env` is needed."""
+def test_the_services_of_each_profile(profiles, services):
+    """Always Collector and Jaeger; on request Tempo with Grafana, and Prometheus. No `.env`."""
     assert not (CONFIG.parent / ".env").exists()
     assert set(loaded(*profiles, TEMPO="tempo")["services"]) == services
 
 
-def test_what_can_be_reached_can_be_reached_from_this_machine_alone():
-    """Each port is on loopback and taken once; OTLP is the Collector's alone."""
+def test_ports_are_on_loopback():
+    """Each is used once, and only the Collector has those of OTLP."""
     services = loaded(*ALL)["services"]
     ports = [
         (name, port) for name, service in services.items() for port in service.get("ports", ())
@@ -85,7 +85,7 @@ def test_what_can_be_reached_can_be_reached_from_this_machine_alone():
 
 
 def test_images_are_pinned_and_state_is_in_volumes():
-    """A tag that does not move; each service writes into a volume of its own, which outlives it, and nowhere else."""
+    """Tags do not move; each service writes only into its own volume, which outlives it."""
     project = loaded(*ALL)
     kept = []
     for service in project["services"].values():
@@ -97,16 +97,16 @@ def test_images_are_pinned_and_state_is_in_volumes():
     assert len(kept) == len(project["services"])
 
 
-def test_who_can_be_asked_for_its_health_is():
-    """All but the Collector, whose image holds nothing to ask with: its health is a port on this machine."""
+def test_health_checks():
+    """All but the Collector have one; its image lacks a client, so its port is published."""
     services = loaded(*ALL)["services"]
     assert {name for name, service in services.items() if "healthcheck" not in service} == {
         "collector"
     }
 
 
-def test_every_file_that_is_named_is_there():
-    """Each configuration that a command names, each file that is mounted, and what they name in turn."""
+def test_every_named_file_exists():
+    """Configurations in commands, mounted files, and the files that they name."""
     services = loaded(*ALL, TEMPO="tempo")["services"]
     for name in ("collector", "jaeger", "tempo", "prometheus"):
         assert configs(services[name])
@@ -124,8 +124,8 @@ def test_every_file_that_is_named_is_there():
         assert mounted(services["grafana"], path).exists()
 
 
-def test_tempo_is_fed_or_does_not_start():
-    """With TEMPO=tempo the Collector sends to it; without, Tempo's command names a file that says what is missing."""
+def test_tempo_does_not_start_without_data():
+    """With TEMPO=tempo the Collector sends to it; else its command names a file that explains."""
     fed, unfed = loaded("tempo", TEMPO="tempo")["services"], loaded("tempo")["services"]
     assert f"{MOUNT}/collector-tempo.yaml" in configs(fed["collector"])
     assert f"{MOUNT}/collector-tempo.yaml" not in configs(unfed["collector"])
@@ -138,8 +138,8 @@ def test_tempo_is_fed_or_does_not_start():
     "optional", [False, True], ids=["as it is", "with the lines that are comments"]
 )
 @pytest.mark.parametrize("env", [{}, {"TEMPO": "tempo"}], ids=["Jaeger", "Tempo too"])
-def test_the_collector_takes_its_files_as_they_are_merged(env, optional, tmp_path):
-    """The real Collector finds nothing wrong with what its command names, in that order, and may name."""
+def test_the_collector_accepts_its_merged_files(env, optional, tmp_path):
+    """The real Collector validates the files that its command names, and the optional ones."""
     service = loaded(**env)["services"]["collector"]
     more = re.findall(r"# - --config=(\S+)", COMPOSE.read_text())
     assert len(more) == 2

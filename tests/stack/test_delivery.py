@@ -1,4 +1,4 @@
-"""What the stack's Collector has taken reaches Jaeger, whoever is killed on the way; there a click finds the cause."""
+"""Spans that the Collector accepted reach Jaeger even if both are killed; links find the cause."""
 
 from __future__ import annotations
 
@@ -23,7 +23,15 @@ pytestmark = pytest.mark.needs("collector", "jaeger")
 
 
 class Jaeger(NamedTuple):
-    """The Jaeger of `jaeger.yaml`: where its files are, and its ports."""
+    """The Jaeger of `jaeger.yaml`.
+
+    Attributes:
+        folder: Where its files are.
+        query: URL of its UI and API.
+        otlp: Address of its OTLP receiver.
+        health: Address of its health check.
+        ports: All of its ports.
+    """
 
     folder: Path
     query: str
@@ -33,7 +41,7 @@ class Jaeger(NamedTuple):
 
     @contextlib.contextmanager
     def started(self):
-        """It runs; once more with what it has kept."""
+        """Run it; a second time it has its data again."""
         query, grpc, otlp, health = (f"127.0.0.1:{port}" for port in self.ports)
         env = {
             "JAEGER_DIR": str(self.folder / "kept"),
@@ -51,7 +59,7 @@ class Jaeger(NamedTuple):
         return urllib.request.urlopen(f"{self.query}/{path}", timeout=30).read()
 
     def span_ids(self, trace_id: str) -> set[str]:
-        """The spans that it has of a trace; none where it does not know it."""
+        """Return the ids of the spans of a trace; none if it is unknown."""
         try:
             answer = json.loads(self.get(f"api/traces/{trace_id}"))
         except urllib.error.HTTPError:
@@ -68,7 +76,7 @@ def jaeger(tmp_path_factory) -> Jaeger:
 
 @pytest.fixture(scope="module")
 def delivered(jaeger, tmp_path_factory, fleet_file):
-    """Jaeger with all spans of the demo, each of which was sent while somebody was about to be killed, or dead."""
+    """Provide a Jaeger with the demo's spans, sent while a process was dead or about to die."""
     folder = tmp_path_factory.mktemp("collector")
     env = {"JAEGER_OTLP_HTTP": jaeger.otlp}
     sent = list(sdk_spans(fleet_file))
@@ -89,7 +97,7 @@ def delivered(jaeger, tmp_path_factory, fleet_file):
             process.kill()
             process.wait()
             first.export(sent[third : 2 * third])
-            # It holds them, on disk, and tries.
+            # The Collector keeps them on disk and tries again.
             eventually(
                 lambda: any(
                     s.name == "otelcol_exporter_queue_size" and s.value
@@ -109,7 +117,7 @@ def delivered(jaeger, tmp_path_factory, fleet_file):
 def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(
     delivered, fleet_file, api, tmp_path
 ):
-    """By kill -9, with spans on their way: every report is read back as it was written, from a Jaeger on disk, too."""
+    """After kill -9 with spans on their way, every report is complete, also in Jaeger's files."""
     traces = list(read(str(fleet_file)).traces)
     assert len(traces) == 7
     for trace in traces:
@@ -124,8 +132,8 @@ def test_nothing_is_lost_when_the_backend_and_the_collector_are_killed(
         }
 
 
-def test_the_command_finds_them_there(delivered, fleet_file, capsys):
-    """`failgraph list`, from a Jaeger on disk as from a file: the same traces, root causes and counts."""
+def test_list_from_jaeger_equals_list_from_the_file(delivered, fleet_file, capsys):
+    """The same traces, root causes and counts."""
     pytest.importorskip("httpx", reason="the command asks by httpx, which this set lacks")
     listed = []
     for source in (delivered.query, str(fleet_file)):
@@ -138,24 +146,24 @@ def test_the_command_finds_them_there(delivered, fleet_file, capsys):
     assert len(listed[0]) == 7
 
 
-def test_jaeger_says_that_it_is_well(delivered):
-    """The compose file's health check asks this."""
+def test_the_health_check_of_jaeger(delivered):
+    """The compose file uses it."""
     assert urllib.request.urlopen(f"{delivered.health}/status", timeout=10).status == 200
 
 
-# --- jaeger-ui.json, against what Jaeger's page is given; the page itself cannot be built with Jaeger's binary here
+# --- jaeger-ui.json with the data that Jaeger's page gets; the page itself cannot be built here
 
 PATTERNS = json.loads((CONFIG / "jaeger-ui.json").read_text())["linkPatterns"]
 
 
 def filled(url: str, values: dict[str, str]) -> str:
-    """A pattern's address as the page makes it."""
+    """Fill in the URL of a pattern as the page does."""
     return re.sub(r"#\{([^}]+)\}", lambda name: values[name[1]], url)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=[pattern["key"] for pattern in PATTERNS])
-def test_a_link_of_jaegers_page_leads_to_the_span_that_it_names(delivered, fleet_file, pattern):
-    """Wherever Jaeger shows the key, the address can be filled in, and is of a span that Jaeger has in that trace."""
+def test_a_link_of_jaegers_page_leads_to_its_span(delivered, fleet_file, pattern):
+    """Wherever Jaeger shows the key, the URL can be filled in and leads to a span of that trace."""
     followed = 0
     for trace in read(str(fleet_file)).traces:
         (answer,) = json.loads(delivered.get(f"api/traces/{trace.trace_id}"))["data"]
@@ -182,7 +190,7 @@ def test_a_link_of_jaegers_page_leads_to_the_span_that_it_names(delivered, fleet
 
 
 def test_cause_and_root_cause_have_a_link(delivered):
-    """An event's cause and a hop's root cause: the two that people look for."""
+    """The cause of an event and the root cause of a hop."""
     assert [(pattern["type"], pattern["key"]) for pattern in PATTERNS] == [
         ("logs", CAUSE_SPAN_ID),
         ("tags", REPORT_ROOT_SPAN_ID),

@@ -26,19 +26,24 @@ Row = dict[str, Any]
 
 
 class Stack(NamedTuple):
-    """What it holds, and what was printed while it got that."""
+    """A Collector and a Jaeger that got the demo and the check of `doctor`.
+
+    Attributes:
+        jaeger: URL of the Jaeger.
+        file: What the Collector wrote.
+        demo: Output of the demo.
+        doctor: The finished `failgraph doctor`.
+    """
 
     jaeger: str
-    """The URL of its pages."""
     file: Path
-    """What the Collector wrote down."""
     demo: str
     doctor: subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory) -> Iterator[Stack]:
-    """A demo was told of it, and doctor."""
+    """Run the demo and doctor with the addresses of a Collector and a Jaeger."""
     folder = tmp_path_factory.mktemp("stack")
     with jaeger(folder) as there, collector(folder, there) as between:
         environ = clean_environment()
@@ -60,7 +65,7 @@ def stack(tmp_path_factory) -> Iterator[Stack]:
 
 @pytest.fixture
 def rows(stack, setting, capsys) -> Callable[..., list[Row]]:
-    """What a command says in JSON."""
+    """Return a function that runs a command with `--json`."""
     setting("JAEGER_URL", stack.jaeger)
 
     def ask(*words: str) -> list[Row]:
@@ -70,14 +75,14 @@ def rows(stack, setting, capsys) -> Callable[..., list[Row]]:
     return ask
 
 
-def test_doctor_finds_nothing_lost_on_the_way(stack):
+def test_doctor_finds_no_loss(stack):
     """The marked failure graph comes back from Jaeger as it was sent."""
     assert stack.doctor.returncode == 0, stack.doctor.stdout
     assert "nothing was lost between the exporter and jaeger" in stack.doctor.stdout
 
 
 def test_the_demo_prints_the_page_of_each_failing_rollout(stack, rows):
-    """Each address is one that `show` takes, pasted as it is."""
+    """`show` accepts each URL as it is."""
     pages = [line.strip() for line in stack.demo.splitlines() if f"{stack.jaeger}/trace/" in line]
     assert len(pages) == len(set(pages)) == 7
     for page in pages:
@@ -99,15 +104,15 @@ def test_the_demo_prints_the_page_of_each_failing_rollout(stack, rows):
         ["--kind", "none"],
     ],
 )
-def test_jaeger_and_the_collectors_file_say_the_same(stack, rows, command, asked):
+def test_jaeger_and_the_collectors_file_give_the_same_rows(stack, rows, command, asked):
     """To the nanosecond, and in the same order."""
     found = rows(command, "jaeger", *asked)
     assert found == rows(command, str(stack.file), *asked)
     assert bool(found) is (asked != ["--kind", "none"])
 
 
-def test_top_counts_the_same(stack, rows):
-    """Failures, root causes, recovered ones, time lost with its share of all traces, and delays."""
+def test_top_gives_the_same_rows(stack, rows):
+    """Counts, root causes, recovered failures, time lost and its share, and delays."""
     found, wanted = rows("top", "jaeger"), rows("top", str(stack.file))
     assert len(found) > 5
     shares = [[row.pop("time_lost_ratio") for row in each] for each in (found, wanted)]

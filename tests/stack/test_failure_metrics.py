@@ -1,4 +1,4 @@
-"""`failure-metrics.yaml` in a real Collector: what is counted is what the reports say, under names alone."""
+"""`failure-metrics.yaml` in a real Collector: metrics equal the reports, labels are names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ROOT_KIND, OUTCOME = "nemo_gym_failure_report_root_kind", "nemo_gym_rollout_outc
 
 
 def odd_spans() -> list[ReadableSpan]:
-    """A trace with a copy that a peer handed on, and a hop whose root cause has a text for a kind."""
+    """Return a trace with a peer's copy, and a hop whose root cause has free text as its kind."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -60,7 +60,7 @@ def odd_spans() -> list[ReadableSpan]:
 
 @pytest.fixture(scope="module")
 def counting(tmp_path_factory, fleet_file):
-    """A Collector that has got the demo's spans, and the odd ones."""
+    """Provide a Collector that has got the demo's spans and the odd ones."""
     env = {"METRICS_FLUSH": "100ms"}
     with collector(
         tmp_path_factory.mktemp("counting"), "collector.yaml", "failure-metrics.yaml", env=env
@@ -77,7 +77,7 @@ def counting(tmp_path_factory, fleet_file):
 
 @pytest.fixture(scope="module")
 def counted(counting) -> list[Series]:
-    """What Prometheus would scrape, without the odd trace."""
+    """Return what Prometheus would scrape, without the odd trace."""
     found = scrape(counting.failure_metrics)
     return [each for each in found if not each.labels.get("job", "").startswith("unknown_service")]
 
@@ -96,7 +96,7 @@ def by(counted: list[Series], name: str, *labels: str) -> Counter:
 
 
 def test_failures_are_counted_once_by_boundary_kind_and_stage(counted, traces):
-    """The counter has, for each service, boundary, kind and stage, as many as the reports of all traces hold."""
+    """For each service, boundary, kind and stage, the counter equals the reports of all traces."""
     expected = Counter()
     for trace in traces:
         for key, event in trace.report.events.items():
@@ -117,8 +117,8 @@ def test_failures_are_counted_once_by_boundary_kind_and_stage(counted, traces):
     assert expected.total() == 19
 
 
-def test_hops_are_counted_by_what_became_of_them(counted, traces):
-    """Failed: those with an own failure. Recovered: those that only met some. Each by the kind of the root cause."""
+def test_hops_are_counted_by_outcome(counted, traces):
+    """Failed hops have an own failure, recovered ones only others; by kind of the root cause."""
     failed, recovered = Counter(), Counter()
     for trace in traces:
         for hop in trace.hops:
@@ -133,7 +133,7 @@ def test_hops_are_counted_by_what_became_of_them(counted, traces):
 
 
 def test_rollouts_are_counted_and_timed_by_outcome(counted, traces, fleet_file):
-    """One for each trace, clean ones too; the durations are those of the root spans."""
+    """One per trace, with or without failures; the durations are those of the root spans."""
     expected = Counter({"clean": 1})
     for trace in traces:
         expected["recovered" if trace.report.failure_id is None else "failed"] += 1
@@ -154,8 +154,8 @@ def test_rollouts_are_counted_and_timed_by_outcome(counted, traces, fleet_file):
     }
 
 
-def test_a_copy_is_not_counted_and_a_text_is_no_label(counting):
-    """Of the odd trace one failure is counted, its root cause as `_OTHER`."""
+def test_copies_are_not_counted_and_free_text_is_not_a_label(counting):
+    """The odd trace counts as one failure, with `_OTHER` as the kind of the root cause."""
     odd = [
         each
         for each in scrape(counting.failure_metrics)
@@ -166,13 +166,13 @@ def test_a_copy_is_not_counted_and_a_text_is_no_label(counting):
     assert by(odd, ROLLOUTS, OUTCOME, ROOT_KIND) == {("failed", OTHER): 1}
 
 
-def test_the_collector_says_that_it_is_well(counting):
-    """On the port that the compose file publishes for it."""
+def test_the_health_check_of_the_collector(counting):
+    """It is on the port that the compose file publishes for it."""
     assert urllib.request.urlopen(f"http://{counting.health}/", timeout=10).status == 200
 
 
 def test_labels_are_names(counting):
-    """No label but the service, the boundary, a kind, the stage, the outcome and a bucket; no id, no text."""
+    """Only service, boundary, kind, stage, outcome and bucket are labels; no id, no free text."""
     for each in scrape(counting.failure_metrics):
         if each.name.startswith("nemo_gym"):
             allowed = {"job", "le", "error_type", OUTCOME, ROOT_KIND}
@@ -183,8 +183,8 @@ def test_labels_are_names(counting):
 
 
 @pytest.mark.parametrize("file", ["alerts.yaml", "grafana/dashboards/failures.json"])
-def test_every_metric_and_label_that_is_named_is_scraped(counting, file):
-    """What alerts and dashboards ask for is what the Collector gives, letter by letter."""
+def test_metrics_and_labels_of_alerts_and_dashboards_exist(counting, file):
+    """The Collector exposes exactly these names."""
     found = scrape(counting.failure_metrics)
     known = {each.name for each in found} | set().union(*(each.labels for each in found))
     named = set(re.findall(r"nemo_gym_\w+", (CONFIG / file).read_text()))
@@ -193,7 +193,7 @@ def test_every_metric_and_label_that_is_named_is_scraped(counting, file):
 
 
 class Refuses(http.server.BaseHTTPRequestHandler):
-    """A backend that takes nothing, for good."""
+    """A backend that rejects every request."""
 
     def do_POST(self):
         self.send_error(400)
@@ -202,11 +202,12 @@ class Refuses(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_every_metric_of_the_collector_itself_that_an_alert_asks_for_is_scraped(tmp_path):
-    """Where a backend refuses and the queue is full, the real Collector says so under the names of `alerts.yaml`."""
+def test_metrics_of_the_collector_in_alerts_exist(tmp_path):
+    """If a backend rejects spans and the queue is full, it exposes the metrics of `alerts.yaml`."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    small = "exporters: {otlp_http/jaeger: {sending_queue: {block_on_overflow: false, queue_size: 20000, batch: null}}}"
+    queue = "{block_on_overflow: false, queue_size: 20000, batch: null}"
+    small = f"exporters: {{otlp_http/jaeger: {{sending_queue: {queue}}}}}"
     env = {"JAEGER_OTLP_HTTP": f"http://127.0.0.1:{server.server_port}"}
     wanted = set(re.findall(r"otelcol_\w+", (CONFIG / "alerts.yaml").read_text()))
     assert len(wanted) == 4
@@ -230,7 +231,7 @@ prometheus = pytest.mark.needs("prometheus")
 
 @pytest.fixture(scope="module")
 def prometheus_url(counting, tmp_path_factory):
-    """A Prometheus with `prometheus.yaml` as it is, but for where the Collector is and how often it looks."""
+    """Run Prometheus with `prometheus.yaml`; only targets and interval differ."""
     folder: Path = tmp_path_factory.mktemp("prometheus")
     text = (CONFIG / "prometheus.yaml").read_text()
     for there, here in (
@@ -268,7 +269,7 @@ def asked(url: str, path: str, **query: str) -> list[dict]:
 
 @prometheus
 def test_prometheus_scrapes_both(prometheus_url):
-    """Both targets are up, and a service keeps its name: `job` is who failed, not whom Prometheus asked."""
+    """Both targets are up, and `job` is the service that failed, not the scraped target."""
     found = eventually(
         lambda: asked(prometheus_url, "query", query=f"sum by (job) ({FAILURES})")["result"]
     )
@@ -288,8 +289,8 @@ def test_prometheus_scrapes_both(prometheus_url):
 
 
 @prometheus
-def test_every_query_of_the_dashboard_has_an_answer_in_prometheus(prometheus_url):
-    """Each panel's expression, with Grafana's variables filled in, is understood and finds series."""
+def test_every_query_of_the_dashboard_finds_series(prometheus_url):
+    """Each panel's expression is valid with Grafana's variables filled in."""
     time.sleep(0.5)  # two scrapes, which a rate needs
     dashboard = json.loads((CONFIG / "grafana" / "dashboards" / "failures.json").read_text())
     expressions = [

@@ -1,4 +1,4 @@
-"""What a user of a real Jaeger sees: which hops are red, what a search finds, and never a blank page."""
+"""What a user of a real Jaeger sees: red hops, search results, and no blank page."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ Span = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory) -> Iterator[Jaeger]:
-    """A Jaeger, at first empty."""
+    """Provide an empty Jaeger."""
     with jaeger(tmp_path_factory.mktemp("jaeger")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def sent(there, fleet_file) -> list[Trace]:
-    """The failing rollouts of the demo, as its file has them, sent as they are."""
+    """Send the failing rollouts of the demo as its file has them."""
     for line in fleet_file.read_bytes().splitlines():
         post(there.otlp_http, line)
     return read(fleet_file).traces
 
 
 def page(there: Jaeger, trace_id: str) -> list[Span]:
-    """The spans of a trace, as its page gets them, with their tags as a dict."""
+    """Return the spans of a trace as its page gets them, with their tags as a dict."""
     (found,) = json.loads(there.get(f"api/traces/{trace_id}"))["data"]
     for span in found["spans"]:
         span["tags"] = {tag["key"]: tag["value"] for tag in span["tags"]}
@@ -49,7 +49,7 @@ def page(there: Jaeger, trace_id: str) -> list[Span]:
 
 
 def search(there: Jaeger, service: str, **tags: str) -> set[str]:
-    """The traces that a search by tag finds."""
+    """Return the traces that a search by tags finds."""
     answer = there.get("api/traces", service=service, tags=json.dumps(tags), limit=100)
     return {found["traceID"] for found in json.loads(answer)["data"]}
 
@@ -59,7 +59,7 @@ def search(there: Jaeger, service: str, **tags: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["id", "kind", "boundary"])
 def test_a_failure_is_found_by_a_tag_of_its_event(there, sent, name):
-    """A search by event id, kind or boundary finds the traces that have it, and no other."""
+    """A search by event id, kind or boundary finds exactly the traces that have it."""
     wanted: dict[tuple[str, str], set[str]] = {}
     for found in sent:
         for key, failure in found.failures.items():
@@ -73,7 +73,7 @@ def test_a_failure_is_found_by_a_tag_of_its_event(there, sent, name):
 
 
 def test_a_hop_is_found_by_its_root_cause_and_by_all_of_its_kinds(there, sent):
-    """`report.root.kind` is a word; a list is searched by its JSON text, as Jaeger's page shows it."""
+    """`report.root.kind` is a string; a list is searched by its JSON text, as the page shows it."""
     for found in sent:
         for span in page(there, found.trace_id):
             for key in (P + "report.root.kind", P + "report.kinds"):
@@ -88,7 +88,7 @@ def test_a_hop_is_found_by_its_root_cause_and_by_all_of_its_kinds(there, sent):
 
 
 def test_only_a_hop_that_failed_is_red(there, sent):
-    """What escaped or answered 500 and more; not what recovered, nor a judge's failure behind a 200, which is found."""
+    """An escaped exception or a status from 500 on; not a recovered failure or one behind a 200."""
     seen: Counter[str] = Counter()
     for found in sent:
         spans = page(there, found.trace_id)
@@ -119,14 +119,14 @@ def test_only_a_hop_that_failed_is_red(there, sent):
 
 
 def status(span: Span) -> int:
-    """The status of an HTTP answer; 0 is none."""
+    """Return the status of an HTTP response, or 0 if there is none."""
     return int(
         span["tags"].get("http.response.status_code") or span["tags"].get("http.status_code") or 0
     )
 
 
 def test_an_event_begins_with_its_kind_and_boundary(there, sent):
-    """Jaeger's page shows the first few attributes of an event, sorted: these, and then the cause."""
+    """Jaeger's page shows the first attributes of an event, sorted: these, then the cause."""
     logs = [log for found in sent for span in page(there, found.trace_id) for log in span["logs"]]
     keys = [[field["key"] for field in log["fields"]] for log in logs]
     ours = [key for key in keys if P + "id" in key]
@@ -137,7 +137,7 @@ def test_an_event_begins_with_its_kind_and_boundary(there, sent):
 
 
 def test_a_hop_names_its_root_cause(there, sent):
-    """Its kind and its span, one click away, on each hop with an own failure."""
+    """Each hop with an own failure has the kind and the span of the root cause, one click away."""
     named = 0
     for found in sent:
         for span in page(there, found.trace_id):
@@ -153,13 +153,17 @@ def test_a_hop_names_its_root_cause(there, sent):
     assert named > len(sent)
 
 
-# --- no page that is blank
+# --- no blank pages
 
 
 def has_a_place_for_each(spans: list[Span], *, resolved: bool) -> bool:
-    """Whether Jaeger's page shows every span: it stands below its first reference into the trace, be that a link.
+    """Return True if Jaeger's page shows every span.
 
-    `resolved` is for newer pages, which pass over references to spans that are not there.
+    It puts a span below its first reference into the trace, even if that is a link.
+
+    Args:
+        spans: The spans of a trace.
+        resolved: True for newer pages, which skip references to missing spans.
     """
     there = {span["spanID"] for span in spans}
     below: dict[str, str] = {}
@@ -177,7 +181,7 @@ def has_a_place_for_each(spans: list[Span], *, resolved: bool) -> bool:
 
 
 def is_blank(spans: list[Span]) -> bool:
-    """Whether the page of a trace, as it is or without any one of its spans, lacks a span."""
+    """Return True if the page of a trace lacks a span, now or if any one span is lost."""
     fewer = [spans, *([each for each in spans if each is not gone] for gone in spans)]
     return not all(
         has_a_place_for_each(each, resolved=resolved)
@@ -187,7 +191,7 @@ def is_blank(spans: list[Span]) -> bool:
 
 
 def some_traces(tracer: trace.Tracer, dice: random.Random) -> list[str]:
-    """Traces with failures on their spans, running or ended; the cause of each is any one before it, or none."""
+    """Make traces with failures on running and ended spans, caused by earlier ones or by none."""
     roots = [tracer.start_span(f"rollout {number}") for number in range(3)]
     spans, ended, failures = list(roots), list[trace.Span](), list[NgFailureEvent]()
     for number in range(40):
@@ -213,7 +217,7 @@ def some_traces(tracer: trace.Tracer, dice: random.Random) -> list[str]:
 
 @pytest.fixture
 def pages(there, tracer, exporter) -> Callable[[], list[list[Span]]]:
-    """Makes many traces, and gives their pages."""
+    """Return a function that makes many traces and returns their pages."""
 
     def make() -> list[list[Span]]:
         ids = [each for seed in range(20) for each in some_traces(tracer, random.Random(seed))]
@@ -226,9 +230,11 @@ def pages(there, tracer, exporter) -> Callable[[], list[list[Span]]]:
 
 
 def keeps_to_the_rules(span: Span) -> bool:
-    """No link into its own trace but from a failure span; none to itself or its parent, no two to one target.
+    """Return True if the links of a span follow failgraph's rules.
 
-    Jaeger makes a link to the parent one with the reference to the parent, which then is no CHILD_OF.
+    Only a failure span links into its own trace, none links to itself or its parent, and no two
+    links have the same target. Jaeger merges a link to the parent with the reference to the parent,
+    which then is not CHILD_OF.
     """
     targets = [(each["traceID"], each["spanID"]) for each in span["references"]]
     inside = [each["refType"] for each in span["references"] if each["traceID"] == span["traceID"]]
@@ -240,8 +246,8 @@ def keeps_to_the_rules(span: Span) -> bool:
     )
 
 
-def test_no_trace_that_failgraph_writes_can_blank_its_page(pages):
-    """Whichever one span is lost: with links across traces, and inside one from the spans made for failures."""
+def test_no_trace_has_a_blank_page(pages):
+    """Whichever span is lost: with links across traces, and inside one from failure spans."""
     made = pages()
     assert len(made) == 60
     for spans in made:
@@ -253,8 +259,8 @@ def test_no_trace_that_failgraph_writes_can_blank_its_page(pages):
     assert sum(each["traceID"] == span["traceID"] for span, each in links) > 50
 
 
-def test_the_demos_traces_cannot_blank_their_pages(there, sent):
-    """They hold no link at all."""
+def test_no_trace_of_the_demo_has_a_blank_page(there, sent):
+    """They have no links."""
     for found in sent:
         spans = page(there, found.trace_id)
         assert all(len(span["references"]) <= 1 and keeps_to_the_rules(span) for span in spans)
@@ -262,7 +268,7 @@ def test_the_demos_traces_cannot_blank_their_pages(there, sent):
 
 
 def test_links_inside_a_trace_would_blank_pages(pages, setting):
-    """What the two tests above look for is there with FAILGRAPH_LINKS=all: that is why it is not the default."""
+    """FAILGRAPH_LINKS=all does what the two tests above rule out, so it is not the default."""
     setting("LINKS", "all")
     made = pages()
     assert sum(is_blank(spans) for spans in made) > 10

@@ -1,4 +1,4 @@
-"""`tail-sampling.yaml` and `scale/` in real Collectors: what is kept, what is dropped, and that a trace stays whole."""
+"""`tail-sampling.yaml` and `scale/` in real Collectors: which traces are kept, and kept whole."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLEAN = 300
 
 
 def clean_traces(count: int) -> list[ReadableSpan]:
-    """Traces of a root span and a child, without a failure."""
+    """Return traces of a root span and a child, without failures."""
     made = random.Random(7)
     found = []
     for _ in range(count):
@@ -57,7 +57,7 @@ def span(own: SpanContext, parent: SpanContext | None = None, *events: Event) ->
 
 
 def per_trace(path: Path) -> Counter[str]:
-    """How many spans of each trace a file has."""
+    """Return the number of spans of each trace in a file."""
     return (
         Counter(each.trace_id for each in spans(str(path)))
         if path.exists() and path.stat().st_size
@@ -67,15 +67,15 @@ def per_trace(path: Path) -> Counter[str]:
 
 @contextlib.contextmanager
 def sampling(folder: Path, percent: int, *more_files: str):
-    """A Collector that samples into the file `kept`."""
+    """Run a Collector that samples into the file `kept`."""
     env = {**SOON, "KEEP_PERCENT": str(percent)}
     files = ("collector.yaml", "tail-sampling.yaml", *more_files)
     with collector(folder, *files, env=env, more=to_file(folder / "kept")) as running:
         yield running
 
 
-def test_every_failing_trace_is_kept_whole_and_no_clean_one(tmp_path, fleet_file):
-    """With a share of 0 for the rest: also what recovered, and a judge's failure behind a 200, which is no error."""
+def test_every_trace_with_a_failure_is_kept_whole(tmp_path, fleet_file):
+    """With a share of 0 only those are kept; also recovered failures and one behind a 200."""
     sent = per_trace(fleet_file)
     failing = {trace.trace_id for trace in read(str(fleet_file)).traces}
     assert len(failing) == len(sent) - 1
@@ -84,12 +84,12 @@ def test_every_failing_trace_is_kept_whole_and_no_clean_one(tmp_path, fleet_file
         eventually(
             lambda: per_trace(tmp_path / "kept").total() >= sum(sent[each] for each in failing)
         )
-        time.sleep(1.5)  # the decision on the clean ones, too
+        time.sleep(1.5)  # for the decision on the other traces too
     assert per_trace(tmp_path / "kept") == {each: sent[each] for each in failing}
 
 
-def test_of_the_others_a_share_is_kept_whole(tmp_path):
-    """Half of many clean traces, give or take; of each both spans or none."""
+def test_a_share_of_the_other_traces_is_kept_whole(tmp_path):
+    """About half of many traces without failures; both spans of each, or none."""
     with sampling(tmp_path, 50) as running:
         running.export(clean_traces(CLEAN))
         time.sleep(2.5)
@@ -98,8 +98,8 @@ def test_of_the_others_a_share_is_kept_whole(tmp_path):
     assert 0.3 * CLEAN < len(kept) < 0.7 * CLEAN  # seven standard deviations
 
 
-def test_what_comes_after_a_decision_follows_it(tmp_path):
-    """The trap that the file explains: a failure that comes after its clean trace was dropped is lost with it."""
+def test_late_spans_follow_the_decision(tmp_path):
+    """The trap that the file explains: a failure that arrives after the decision may be lost."""
     with sampling(tmp_path, 0) as running:
         kept, dropped = (context(trace_id, 1) for trace_id in (2**127 + 1, 2**127 + 2))
         failure = Event(
@@ -118,7 +118,7 @@ def test_what_comes_after_a_decision_follows_it(tmp_path):
 
 
 def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, fleet_file):
-    """Spans of a trace that come by two balancers, in any order, meet in one sampler; both samplers have work."""
+    """Spans of a trace from two balancers meet in one sampler, in any order; both samplers work."""
     sent = [*sdk_spans(fleet_file), *clean_traces(40)]
     random.Random(7).shuffle(sent)
     with contextlib.ExitStack() as stack:
@@ -141,8 +141,8 @@ def test_two_tiers_keep_each_trace_whole_in_one_sampler(tmp_path, fleet_file):
     assert min(len(first), len(second)) > 5
 
 
-def test_what_is_sampled_is_redacted_too(tmp_path):
-    """Both files together, in whatever order: neither takes the other's place in the pipeline."""
+def test_sampling_and_redaction_together(tmp_path):
+    """In any order, neither file replaces the other in the pipeline."""
     failure = Event(
         EVENT_NAME,
         {ID: "1", BOUNDARY: "agent", KIND: "agent_timeout", REASON: "password=h4nter-twice"},
@@ -155,8 +155,8 @@ def test_what_is_sampled_is_redacted_too(tmp_path):
     assert "password=[redacted:secret]" in (tmp_path / "kept").read_text()
 
 
-def test_a_trace_over_grpcs_4_mib_comes_through_both_tiers(tmp_path):
-    """One request of 8 MB, which gRPC refuses by default, arrives whole: receivers take it, senders split it."""
+def test_a_trace_over_grpcs_4_mib_passes_both_tiers(tmp_path):
+    """A request of 8 MB, which gRPC rejects by default, arrives whole: senders split it."""
     made = random.Random(7)
     root, large = (
         context(made.getrandbits(128), 1),

@@ -1,7 +1,8 @@
-"""Every name in `collector-config/` is of something: an attribute of failgraph's, a service, a port, a data source.
+"""Every name in `collector-config/` exists: attributes, services, ports, data sources.
 
-Grafana and Tempo are not among the tests' programs: their files are parsed and held against the others. Who is, is run:
-see test_delivery, test_failure_metrics, test_sampling, test_collector_redaction, test_alerts and test_compose.
+Grafana and Tempo cannot be run here: their files are parsed and compared with the others. The other
+programs are run by test_delivery, test_failure_metrics, test_sampling, test_collector_redaction,
+test_alerts and test_compose.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def parsed(path: Path) -> Any:
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """All keys and texts of a document."""
+    """Yield all keys and texts of a document."""
     if isinstance(value, dict):
         yield from itertools.chain.from_iterable(
             (str(key), *leaves(each)) for key, each in value.items()
@@ -68,7 +69,7 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def traceql() -> Iterator[tuple[str, str]]:
-    """Each TraceQL query with its file: those to copy, the dashboards' own, and those of their links."""
+    """Yield each TraceQL query with its file: examples, those of dashboards, and those of links."""
     for query in re.findall(
         r"```traceql\n(.*?)\n```", (CONFIG / "traceql.md").read_text(), re.DOTALL
     ):
@@ -83,14 +84,14 @@ def traceql() -> Iterator[tuple[str, str]]:
 
 
 def explored(url: str) -> dict[str, Any]:
-    """The pane of Grafana's Explore that an address opens."""
+    """Return the pane of Grafana's Explore that a URL opens."""
     (panes,) = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["panes"]
     (pane,) = json.loads(panes).values()
     return pane
 
 
-def test_there_are_files_to_look_at():
-    """The list of what is tried elsewhere is whole: a new file needs a test, and then a line here."""
+def test_every_file_has_a_test():
+    """A new file needs a test, and then a line here."""
     assert {str(path.relative_to(CONFIG)) for path in FILES} == {
         "alerts.yaml",
         "collector-tempo.yaml",
@@ -112,16 +113,16 @@ def test_there_are_files_to_look_at():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_attribute_that_is_named_is_one_that_failgraph_writes(path):
-    """Or a metric, or the one attribute, that failure-metrics.yaml makes."""
+def test_every_attribute_exists(path):
+    """failgraph writes it, or failure-metrics.yaml makes it."""
     named = set(re.findall(r"nemo\.gym\.[a-z_]+(?:\.[a-z_]+)*", path.read_text()))
     assert named <= TEXTS | DETAILS | METRICS | {OUTCOME}, named
     made = (CONFIG / "failure-metrics.yaml").read_text()
     assert all(f"{name}" in made for name in (*METRICS, OUTCOME))
 
 
-def test_a_traceql_query_parsed_as_far_as_we_know_it_names_what_is_there():
-    """An event's attribute is of events, a span's of hops; braces and quotes close; a boundary is one of the seven."""
+def test_traceql_queries_are_plausible():
+    """Attributes are of events or hops, braces and quotes close, boundaries are one of seven."""
     queries = list(traceql())
     assert len(queries) > 12
     for file, query in queries:
@@ -136,8 +137,8 @@ def test_a_traceql_query_parsed_as_far_as_we_know_it_names_what_is_there():
         assert set(re.findall(r'event:name = "([^"]*)"', query)) <= {semconv.EVENT_NAME}
 
 
-def test_every_data_source_that_is_named_is_provisioned_in_grafanas_file():
-    """By its uid and type: in panels, variables, links into Explore, and the addresses that failgraph prints."""
+def test_every_data_source_is_provisioned():
+    """By uid and type: in panels, variables, links into Explore, and the URLs of failgraph."""
     sources = {
         each["uid"]: each["type"]
         for each in parsed(CONFIG / "grafana" / "datasources.yaml")["datasources"]
@@ -155,8 +156,8 @@ def test_every_data_source_that_is_named_is_provisioned_in_grafanas_file():
         assert all(sources[each["uid"]] == each["type"] for each in named)
 
 
-def test_every_variable_of_a_dashboard_of_grafanas_is_known():
-    """Its own, Grafana's, or a label of the panel's own query."""
+def test_every_variable_of_a_dashboard_exists():
+    """It is the dashboard's, Grafana's, or a label of the panel's query."""
     for path in DASHBOARDS:
         dashboard = parsed(path)
         own = {each["name"] for each in dashboard["templating"]["list"]}
@@ -175,7 +176,7 @@ def test_every_variable_of_a_dashboard_of_grafanas_is_known():
 
 
 def listens(service: str) -> set[int]:
-    """The ports that a service of the compose file listens on, as its configuration says."""
+    """Return the ports that a service of the compose file listens on, by its configuration."""
     if service == "prometheus":
         return {9090}  # its default
     found = set()
@@ -189,15 +190,15 @@ def listens(service: str) -> set[int]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_service_and_port_that_is_named_listens(path):
-    """What sends, scrapes or asks finds somebody: a service of the compose file, on a port of its configuration."""
+def test_every_address_is_of_a_service_that_listens(path):
+    """It names a service of the compose file and a port of that service's configuration."""
     if path.suffix == ".md":
         return
     services = parsed(COMPOSE)["services"]
     for text in leaves(parsed(path)):
         for host, port in re.findall(r"(?<![\w.$-])([a-z][a-z-]*(?:-\d)?):(\d{4,5})\b", text):
             if host.startswith("sampler-"):
-                continue  # of a tier that the compose file has not; two real ones in test_sampling
+                continue  # of a tier that the compose file lacks; test_sampling runs two
             if host == "localhost":
                 published = {
                     word.split(":")[1]
@@ -210,8 +211,8 @@ def test_every_service_and_port_that_is_named_listens(path):
             assert int(port) in listens(host), text
 
 
-def test_tempo_parsed_takes_what_the_collector_sends_and_cuts_no_text_of_ours():
-    """OTLP over HTTP on its port, strings longer than the longest that failgraph writes, on the volume it has."""
+def test_tempos_configuration():
+    """It receives OTLP over HTTP, cuts no text of failgraph, and stores on its volume."""
     tempo = parsed(CONFIG / "tempo.yaml")
     assert (
         tempo["distributor"]["receivers"]["otlp"]["protocols"]["http"]["endpoint"] == "0.0.0.0:4318"
@@ -226,8 +227,8 @@ def test_tempo_parsed_takes_what_the_collector_sends_and_cuts_no_text_of_ours():
         assert tempo["storage"]["trace"][part]["path"].startswith(mount.split(":")[1])
 
 
-def test_everything_that_people_copy_says_what_it_is_for():
-    """Each file that can hold a comment begins with one."""
+def test_every_file_begins_with_a_comment():
+    """If its format has comments."""
     assert all(
         path.read_text().startswith("# ") for path in (*FILES, COMPOSE) if path.suffix != ".json"
     )

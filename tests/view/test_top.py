@@ -46,7 +46,7 @@ def rollout(trace=TRACE, own="b"):
 
 
 def test_a_failure_costs_the_spans_that_ended_in_it(rows):
-    """The root hop ended in its failure, the inner span in the cause; the share is of all traces."""
+    """The root hop ended in its failure, the inner span in the cause; the share is of all."""
     found = rows(rollout(), process(span(9, None, end=300, trace=CLEAN)))
     times = {kind: [getattr(row, name) for name in TIMES] for kind, row in found.items()}
     assert times == {"run_failed": [100, 0.25, 5], "model_failed": [40, 0.1, 10]}
@@ -57,7 +57,7 @@ def test_a_failure_costs_the_spans_that_ended_in_it(rows):
 
 
 def test_a_recovered_failure_is_counted_separately(rows):
-    """A failure that the root hop reports beside its own chain is recovered; its span still cost time."""
+    """What the root hop reports beside its own chain is recovered; its span still cost time."""
     row = rows(rollout(own=None))["model_failed"]
     assert (row.count, row.recovered, row.time_lost_nano) == (1, 1, 40)
 

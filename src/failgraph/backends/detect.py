@@ -46,9 +46,9 @@ def unknown_backend_error(base: str, client: Client) -> SourceError:
     """Return the error for a URL of neither backend; for Grafana, it says how to reach Tempo."""
     if _has_key(client, "/api/health", "database"):
         return SourceError(
-            f"{display_url(base)} is Grafana, which stores no traces. Set {URL_SETTINGS['tempo']} to"
-            " Tempo's address; or to Grafana's proxy for it, …/api/datasources/proxy/uid/UID, and"
-            f" {HEADERS_SETTINGS['tempo']} to a token."
+            f"{display_url(base)} is Grafana, which stores no traces."
+            f" Set {URL_SETTINGS['tempo']} to Tempo's address; or to Grafana's proxy for it,"
+            f" …/api/datasources/proxy/uid/UID, and {HEADERS_SETTINGS['tempo']} to a token."
         )
     if _probe(client, "/").is_html:
         return request_errors.html_page_error(client.location)

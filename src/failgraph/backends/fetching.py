@@ -82,8 +82,8 @@ class TraceFetcher:
             reading = read_files(files) if files else Reading([], {}, {}, ())
         except SourceError as error:
             raise SourceError(
-                f"{location.clean(str(error))}; {location.url_setting} must be the address in front of"
-                " /api"
+                f"{location.clean(str(error))}; {location.url_setting} must be the address in front"
+                " of /api"
             ) from None
         return _cleaned(reading, location)
 

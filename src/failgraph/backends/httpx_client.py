@@ -80,7 +80,8 @@ def httpx_errors(location: BackendLocation) -> Iterator[None]:
         raise timeout_error(location) from None
     except httpx.ProxyError:
         raise location.error(
-            "cannot be reached: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY refused the connection"
+            "cannot be reached: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY refused the"
+            " connection"
         ) from None
     except (httpx.RemoteProtocolError, httpx.NetworkError):
         raise broken_response_error(location) from None

@@ -1,6 +1,6 @@
-"""Jaeger over HTTP: v3 for a trace, since it keeps more; v1 to search, since v3 can only from 2.19 on.
+"""Jaeger over HTTP: the v3 API for a trace, since it keeps more, and the v1 API to search.
 
-Each falls back to the other if a Jaeger lacks it.
+v3 can only search from Jaeger 2.19 on. If a Jaeger lacks one API, the other is used.
 """
 
 from __future__ import annotations
@@ -167,6 +167,6 @@ def _unless_empty(response: Response) -> Response | None:
 
 
 def _is_jaeger_error(response: Response) -> bool:
-    """Return True if Jaeger says that it has no such trace, not a gateway that it has no such path."""
+    """Return True if Jaeger says that it has no such trace; a gateway lacks the path instead."""
     document = response.document()
     return isinstance(document, dict) and bool(document.keys() & {"error", "errors"})

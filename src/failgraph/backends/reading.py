@@ -115,8 +115,8 @@ def _read_newest(
         durations = None if result.has_older else backend.durations(*window, _MAX_DURATIONS)
         if durations is None and not result.has_older:
             notes.append(
-                f"no share of all durations, as there are more than {_MAX_DURATIONS} traces; use a later"
-                " --since"
+                f"unknown share of the time lost: there are more than {_MAX_DURATIONS} traces; use"
+                " a later --since"
             )
         known = {} if durations is None else {**durations, **reading.durations}
         reading = reading._replace(durations=known)
@@ -138,7 +138,8 @@ def _search_notes(query: Query, result: SearchResult, backend: Backend) -> list[
     notes = []
     if result.has_older:
         notes.append(
-            f"there are more traces than the newest {len(result.trace_ids)}; raise --limit to see them"
+            f"there are more traces than the newest {len(result.trace_ids)}; raise --limit to see"
+            " them"
         )
     if query.since_unix_nano is None:
         notes.append("only the last hour was searched; use --since to search more")

@@ -84,8 +84,8 @@ def redirect_error(location: BackendLocation, status: int, target: str) -> Sourc
     """
     where = f" to {location.clean(display_url(target))}" if target else ""
     return location.error(
-        f"redirects{where} (HTTP {status}), which is not followed; set {location.url_setting} to the"
-        f" address of the API; behind a login, set {location.headers_setting}"
+        f"redirects{where} (HTTP {status}), which is not followed; set {location.url_setting} to"
+        f" the address of the API; behind a login, set {location.headers_setting}"
     )
 
 

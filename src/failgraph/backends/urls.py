@@ -37,8 +37,8 @@ def parse_url(text: str, setting: str | None = None) -> SplitResult:
         raise SourceError(f"{owner}invalid URL {shown}; it must begin with http:// or https://")
     if "@" in url.netloc:
         raise SourceError(
-            f"{setting or 'the URL'} must not contain a user name or a password; put an Authorization"
-            f" header into {JAEGER_HEADERS} or {TEMPO_HEADERS}"
+            f"{setting or 'the URL'} must not contain a user name or a password; put an"
+            f" Authorization header into {JAEGER_HEADERS} or {TEMPO_HEADERS}"
         )
     host = url.netloc.removesuffix(":") if port is None else url.netloc.rpartition(":")[0]
     if _UNSAFE.search(text) or not _HOST.fullmatch(host):

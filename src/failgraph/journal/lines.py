@@ -33,7 +33,7 @@ class JournalLine(NamedTuple):
         span_start_unix_nano: In ns since the epoch, 0 if unknown.
         service: The service that observed it.
         pid: The process that observed it.
-        placement: Where it is in the trace: `span`, `failure_span`, or `journal` if it is only here.
+        placement: Where it is: `span`, `failure_span`, or `journal` if it is in no trace.
         own: True if it is the own failure of its hop.
         event: The record.
         remote: True if a peer sent this copy, which the peer had not recorded.

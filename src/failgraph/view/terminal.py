@@ -65,7 +65,7 @@ def _cut_branch(branch: str, room: int) -> str:
 
 
 def _wrap(console: Console, text: Text, first: Text, rest: Text) -> Iterator[Text]:
-    """Wrap `text` to the width, with `first` in front of its first line and `rest` of the others."""
+    """Wrap `text` to the width, with `first` in front of the first line and `rest` of others."""
     width = max(_MIN_TEXT_WIDTH, console.width - rest.cell_len)
     for number, line in enumerate(text.wrap(console, width) or [Text()]):
         line.rstrip()
