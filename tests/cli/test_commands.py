@@ -1,4 +1,4 @@
-"""The command: exit codes, what goes to stdout and what to stderr."""
+"""The command line: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLEAN_TRACE = "c" * 32
 
 
 class Done(NamedTuple):
-    """What a command left behind."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -32,9 +32,9 @@ class Done(NamedTuple):
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Run a command in this process."""
+    """Return a function that runs a command in this process."""
 
-    def run_it(*arguments: object) -> Done:
+    def run_command(*arguments: object) -> Done:
         try:
             code = main([str(argument) for argument in arguments])
         except SystemExit as error:
@@ -42,12 +42,12 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
             code = error.code
         return Done(code, *capsys.readouterr())
 
-    return run_it
+    return run_command
 
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
-    """Two traces with a failure and one without; nothing is lost."""
+    """A file of two traces with a failure and one without. Nothing is lost."""
     return write(
         tmp_path / "whole.jsonl",
         process(span(1, None, seen(event("e1"), 5), attributes=reported("e1", own="e1"))),
@@ -58,13 +58,13 @@ def whole(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def clean(tmp_path: Path) -> Path:
-    """Two traces without a failure."""
+    """A file of two traces without failures."""
     return write(tmp_path / "clean.jsonl", process(span(1), span(2, None, trace=OTHER_TRACE)))
 
 
 @pytest.fixture
 def lossy(tmp_path: Path) -> Path:
-    """A trace whose span has no end, and one that is whole."""
+    """A file of one trace whose span has no end, and one that is complete."""
     return write(
         tmp_path / "lossy.jsonl",
         process(span(1, None, seen(event("e1")), end=None)),
@@ -73,14 +73,14 @@ def lossy(tmp_path: Path) -> Path:
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    """JSON lines."""
+    """Parse JSON lines."""
     return [json.loads(line) for line in text.splitlines()]
 
 
 def subprocess_of(
     arguments: Sequence[object], environ: dict[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as a user does."""
+    """Run a command in a process of its own."""
     ours = ("FAILGRAPH_", "OTEL_", "PYTHONUNBUFFERED", "PYTHONIOENCODING")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return subprocess.run(
@@ -93,26 +93,28 @@ def subprocess_of(
     )
 
 
-# --- done
+# --- success
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
 def test_results_go_to_stdout(command: str, run: Callable[..., Done], whole: Path) -> None:
-    """Both commands print the traces with failures, by start, and nothing on stderr."""
+    """Both commands print the traces with failures, by start, and nothing to standard error."""
     done = run(command, whole)
     assert (done.code, done.err) == (0, "")
     assert done.out.index(TRACE) < done.out.index(OTHER_TRACE)
     assert CLEAN_TRACE not in done.out
 
 
-def test_list_is_one_line_a_trace(run: Callable[..., Done], whole: Path) -> None:
-    """list prints one line for each trace with failures."""
+def test_list_prints_one_line_per_trace(run: Callable[..., Done], whole: Path) -> None:
+    """`list` prints one line for each trace with failures."""
     assert [line.split()[0] for line in run("list", whole).out.splitlines()] == [TRACE, OTHER_TRACE]
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
-def test_json_is_one_object_a_line(command: str, run: Callable[..., Done], whole: Path) -> None:
-    """--json gives one object a trace on stdout, and nothing else."""
+def test_json_prints_one_object_per_line(
+    command: str, run: Callable[..., Done], whole: Path
+) -> None:
+    """--json prints one object per trace and nothing else."""
     done = run(command, "--json", whole)
     assert (done.code, done.err) == (0, "")
     assert [row["trace_id"] for row in rows(done.out)] == [TRACE, OTHER_TRACE]
@@ -120,7 +122,7 @@ def test_json_is_one_object_a_line(command: str, run: Callable[..., Done], whole
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_show_takes_one_trace(form: list[str], run: Callable[..., Done], whole: Path) -> None:
-    """With TRACE_ID only that trace is shown; the case of its letters does not matter."""
+    """With TRACE_ID, in either case, only that trace is shown."""
     for given in (OTHER_TRACE, OTHER_TRACE.upper()):
         done = run("show", whole, given, *form)
         assert done.code == 0
@@ -129,7 +131,7 @@ def test_show_takes_one_trace(form: list[str], run: Callable[..., Done], whole: 
 
 
 def test_show_without_a_trace_shows_what_list_would(run: Callable[..., Done], whole: Path) -> None:
-    """The traces of show are those of list, and each tree is what show gives for it alone."""
+    """`show` shows the traces of `list`, each as with its TRACE_ID."""
     assert (
         run("show", whole).out
         == run("show", whole, TRACE).out + run("show", whole, OTHER_TRACE).out
@@ -138,20 +140,20 @@ def test_show_without_a_trace_shows_what_list_would(run: Callable[..., Done], wh
 
 @pytest.mark.parametrize("command", ["list", "show"])
 @pytest.mark.parametrize("form", [[], ["--json"], ["--strict"]])
-def test_no_failures_is_no_error(
+def test_no_failures_is_not_an_error(
     command: str, form: list[str], run: Callable[..., Done], clean: Path
 ) -> None:
-    """No failures: exit code 0, an empty stdout, and stderr says in how many traces."""
+    """Without failures, the exit code is 0, and a message says how many traces there are."""
     done = run(command, clean, *form)
     assert (done.code, done.out) == (0, "")
     assert "no failures in 2 traces" in done.err
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_number_too_long_to_print_is_shown(
+def test_a_very_long_integer_is_printed(
     form: list[str], run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """An exit code of 5,000 digits does not end the command."""
+    """An integer of 5,000 digits is printed."""
     happened = seen(event("e1", boundary="sandbox", details={"exit_code": 10**5000}))
     done = run("show", write(tmp_path / "f", process(span(1, None, happened))), *form)
     assert (done.code, done.err) == (0, "")
@@ -163,25 +165,27 @@ def test_a_number_too_long_to_print_is_shown(
 
 @pytest.mark.parametrize("command", ["list", "show"])
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_losses_are_a_finding_only_under_strict(
+def test_losses_change_the_exit_code_only_with_strict(
     command: str, form: list[str], run: Callable[..., Done], lossy: Path, whole: Path
 ) -> None:
-    """With losses --strict exits with 1 and prints the same; without losses it exits with 0."""
+    """With losses, --strict changes the exit code to 1 and nothing else."""
     lenient, strict = run(command, lossy, *form), run(command, lossy, "--strict", *form)
     assert (lenient.code, strict.code) == (0, 1)
     assert lenient.out == strict.out
     assert run(command, whole, "--strict", *form).code == 0
 
 
-def test_losses_of_other_traces_are_no_finding(run: Callable[..., Done], lossy: Path) -> None:
-    """Only what is shown counts under --strict."""
+def test_losses_of_other_traces_do_not_count_for_strict(
+    run: Callable[..., Done], lossy: Path
+) -> None:
+    """--strict counts only the losses of the traces that are shown."""
     assert run("show", lossy, OTHER_TRACE, "--strict").code == 0
     assert run("show", lossy, TRACE, "--strict").code == 1
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
-def test_losses_are_told(command: str, run: Callable[..., Done], lossy: Path) -> None:
-    """Both commands say what was lost, as text and as JSON."""
+def test_losses_are_printed(command: str, run: Callable[..., Done], lossy: Path) -> None:
+    """Both commands print losses, as text and as JSON."""
     assert "unfinished span" in run(command, lossy).out or "1 loss" in run(command, lossy).out
     first, second = rows(run(command, lossy, "--json").out)
     assert [loss["kind"] for loss in first["losses"]] == ["unended"]
@@ -189,10 +193,10 @@ def test_losses_are_told(command: str, run: Callable[..., Done], lossy: Path) ->
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_broken_line_is_told_on_stderr(
+def test_a_broken_line_is_reported(
     form: list[str], run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """A broken line is named on stderr with its number, stdout stays whole, and --strict makes it a finding."""
+    """A broken line is reported with its number, and counts for --strict."""
     path = write(tmp_path / "f", process(span(1, None, seen(event("e1")))), b"broken")
     done = run("list", path, *form)
     assert done.code == 0
@@ -202,15 +206,15 @@ def test_a_broken_line_is_told_on_stderr(
     assert run("list", path, "--strict", *form).code == 1
 
 
-def test_a_broken_line_is_a_finding_without_failures_too(
+def test_a_broken_line_counts_for_strict_without_failures(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """A failure may have stood on the line that is broken."""
+    """--strict counts a broken line even if there are no failures: it may have had one."""
     path = write(tmp_path / "f", process(span(1)), b"broken")
     assert run("list", path, "--strict").code == 1
 
 
-# --- wrong use
+# --- wrong arguments and settings
 
 
 @pytest.mark.parametrize(
@@ -225,15 +229,15 @@ def test_a_broken_line_is_a_finding_without_failures_too(
         ["show", "f", "--what"],
     ],
 )
-def test_wrong_use_is_2(arguments: list[str], run: Callable[..., Done]) -> None:
-    """Wrong use exits with 2, and says how on stderr only."""
+def test_wrong_arguments_exit_with_2(arguments: list[str], run: Callable[..., Done]) -> None:
+    """Wrong arguments exit with 2 and print the usage to standard error."""
     done = run(*arguments)
     assert (done.code, done.out) == (2, "")
     assert "usage: failgraph" in done.err
 
 
 def test_help_names_the_commands_and_exit_codes(run: Callable[..., Done]) -> None:
-    """--help goes to stdout, names each command and each exit code."""
+    """--help prints every command and exit code to standard output."""
     done = run("--help")
     assert (done.code, done.err) == (0, "")
     for word in ("demo", "list", "show", "exit codes", "0 ", "1 ", "2 ", "3 "):
@@ -244,17 +248,17 @@ def test_help_names_the_commands_and_exit_codes(run: Callable[..., Done]) -> Non
 def test_help_fits_80_columns(
     command: str, run: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Help is readable on a terminal of the usual width."""
+    """No line of any help text is longer than 80 characters."""
     monkeypatch.setenv("COLUMNS", "80")
     done = run(*filter(None, [command]), "--help")
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-def test_wrong_settings_are_all_told(
+def test_all_wrong_settings_are_reported(
     run: Callable[..., Done], whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wrong settings exit with 2; each is told with its value and choices, an unknown name with the one meant."""
+    """All wrong settings are reported at once: values with the choices, names with a suggestion."""
     monkeypatch.setenv("FAILGRAPH_LINKS", "sideways")
     monkeypatch.setenv("FAILGRAPH_PLACEMNT", "span")
     done = run("list", whole)
@@ -267,17 +271,17 @@ def test_wrong_settings_are_all_told(
     assert "FAILGRAPH_PLACEMENT?" in lines[1]
 
 
-# --- no source
+# --- unreadable sources
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
 @pytest.mark.parametrize(
     "content", [None, b"", b"hello\n", b'{"resourceLogs": []}', b"\x1f\x8b\x08\x00"]
 )
-def test_a_source_that_cannot_be_read_is_3(
+def test_an_unreadable_source_exits_with_3(
     command: str, content: bytes | None, run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """A file that is missing or holds no trace exits with 3 and one line that names it, on stderr only."""
+    """A file that is missing or has no trace exits with 3 and one message that names it."""
     path = tmp_path / "f"
     if content is not None:
         path.write_bytes(content)
@@ -288,8 +292,8 @@ def test_a_source_that_cannot_be_read_is_3(
 
 
 @pytest.mark.parametrize("wanted", ["d" * 32, "1234", "not-an-id", ""])
-def test_a_trace_that_is_not_there_is_3(wanted: str, run: Callable[..., Done], whole: Path) -> None:
-    """A trace that the source does not hold exits with 3, and the message says how to find those that it does."""
+def test_an_unknown_trace_exits_with_3(wanted: str, run: Callable[..., Done], whole: Path) -> None:
+    """An unknown or invalid trace id exits with 3, and the message says how to find others."""
     done = run("show", whole, wanted)
     assert (done.code, done.out) == (3, "")
     assert len(done.err.splitlines()) == 1
@@ -298,7 +302,7 @@ def test_a_trace_that_is_not_there_is_3(wanted: str, run: Callable[..., Done], w
 
 
 def test_no_error_shows_a_traceback_or_a_secret(tmp_path: Path) -> None:
-    """An error is one line: no traceback, and nothing of the file."""
+    """An error is one line, without a traceback and without content of the file."""
     path = write(tmp_path / "f", b'{"token": "hunter2"', b'["hunter2"]')
     done = subprocess_of(["show", path], capture_output=True)
     assert done.returncode == 3
@@ -314,10 +318,10 @@ def test_no_error_shows_a_traceback_or_a_secret(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 400], ids=["little output", "much output"])
 @pytest.mark.parametrize("command", ["list", "show"])
 @pytest.mark.parametrize("environ", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
-def test_a_reader_that_left_is_no_error(
+def test_a_closed_pipe_is_not_an_error(
     environ: dict[str, str], command: str, size: int, tmp_path: Path
 ) -> None:
-    """When the reader of the pipe is gone the command ends with 0 and without a word, whatever it had to say."""
+    """If the reader of the pipe has ended, the command ends with 0 and prints no error."""
     documents = [
         process(span(1, None, seen(event("e1")), trace=f"{at:032x}")) for at in range(1, size + 1)
     ]
@@ -333,8 +337,8 @@ def test_a_reader_that_left_is_no_error(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_terminal_that_is_ascii_gets_escapes(tmp_path: Path) -> None:
-    """Where stdout cannot show a character it is escaped: no exception, no lost line."""
+def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:
+    """Characters that standard output cannot encode are escaped."""
     path = write(
         tmp_path / "f", process(span(1, None, seen(event("e1", failure_reason="€😀")), name="é"))
     )
@@ -346,15 +350,18 @@ def test_a_terminal_that_is_ascii_gets_escapes(tmp_path: Path) -> None:
     assert "judge_failed" in done.stdout
 
 
-def test_both_entry_points_give_the_same(whole: Path, run: Callable[..., Done]) -> None:
-    """`python -m failgraph` is the command."""
+def test_both_entry_points_print_the_same(whole: Path, run: Callable[..., Done]) -> None:
+    """`python -m failgraph` does the same as `failgraph`."""
     done = subprocess_of(["list", whole], capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == run("list", whole)
 
 
 @pytest.fixture
 def rollouts(tmp_path: Path) -> Path:
-    """Three failing traces, a minute apart, the last a second ago; each a rollout, a kind and a service of its own."""
+    """A file of three failing traces, 121, 61 and 1 s old, and one trace without failures.
+
+    Each has its own rollout, kind and service.
+    """
     now = time.time_ns()
     documents = []
     for number, ago in enumerate((121, 61, 1)):
@@ -399,28 +406,26 @@ def rollouts(tmp_path: Path) -> Path:
         (["--limit", "1", "--boundary", "model"], "1"),
     ],
 )
-def test_the_filters_choose_traces(
+def test_filters_select_traces(
     run: Callable[..., Done], rollouts: Path, options: list[str], expected: str
 ) -> None:
-    """Each option leaves the traces that it names, all together those that fit all; `list` and `show` agree."""
+    """Each filter keeps the traces that match it; several keep those that match all of them."""
     listed, shown = (run(command, rollouts, "--json", *options) for command in ("list", "show"))
     assert [json.loads(line)["trace_id"][0] for line in listed.out.splitlines()] == list(expected)
     assert [json.loads(line)["trace_id"][0] for line in shown.out.splitlines()] == list(expected)
     assert (listed.code, shown.code) == (0, 0)
 
 
-def test_what_the_limit_left_out_is_said(run: Callable[..., Done], rollouts: Path) -> None:
-    """With a limit that leaves traces out stderr says how many there are; one that does not says nothing."""
+def test_traces_over_the_limit_are_counted(run: Callable[..., Done], rollouts: Path) -> None:
+    """A limit that leaves traces out is reported with their number; another one is not."""
     assert run("list", rollouts, "--limit", 2).err == (
         "failgraph: showing the newest 2 of 3 traces. Use a larger --limit to see more.\n"
     )
     assert run("list", rollouts, "--limit", 3).err == ""
 
 
-def test_filters_that_leave_nothing_say_what_there_is(
-    run: Callable[..., Done], rollouts: Path
-) -> None:
-    """Nothing of that kind is no error; a rollout without failures is not one that the source does not know."""
+def test_filters_without_a_match_are_not_an_error(run: Callable[..., Done], rollouts: Path) -> None:
+    """Filters without a match and a rollout without failures are no error; an unknown one is."""
     assert run("list", rollouts, "--kind", "other").err == (
         "failgraph: no failure matches --kind other; 3 of 4 traces have failures\n"
     )
@@ -466,8 +471,8 @@ def test_an_unknown_trace_id_says_where_to_find_one(run: Callable[..., Done], wh
     )
 
 
-def test_a_time_is_taken_to_the_microsecond(run: Callable[..., Done], tmp_path: Path) -> None:
-    """A trace began at the time that it began at, and no microsecond later; also after half of a millisecond."""
+def test_since_is_exact_to_the_microsecond(run: Callable[..., Done], tmp_path: Path) -> None:
+    """--since is exact to the microsecond; rounding to milliseconds would lose traces."""
     began = span(1, None, seen(event("e"), 600_000), start=600_000, end=700_000)
     file = write(tmp_path / "file", process(began))
     assert run("list", file, "--since", "2023-11-14T22:13:20.000600Z").out != ""
@@ -478,24 +483,26 @@ def test_a_time_is_taken_to_the_microsecond(run: Callable[..., Done], tmp_path: 
     "option",
     [["--since", "yesterday"], ["--limit", "0"], ["--limit", "-1"], ["--boundary", "moon"]],
 )
-def test_a_filter_that_cannot_be_used_is_wrong_use(
+def test_an_invalid_filter_exits_with_2(
     run: Callable[..., Done], rollouts: Path, option: list[str]
 ) -> None:
-    """A time, a number or a boundary that is none is shown, with what would be one."""
+    """An invalid time, number or boundary exits with 2 and is printed."""
     done = run("list", rollouts, *option)
     assert (done.code, done.out) == (2, "")
     assert option[1] in done.err
 
 
-def test_the_first_digits_of_a_trace_are_enough(run: Callable[..., Done], whole: Path) -> None:
-    """Six digits or more that only one trace begins with name it; fewer, or of several, do not."""
+def test_the_first_digits_of_a_trace_id_are_enough(run: Callable[..., Done], whole: Path) -> None:
+    """Six digits or more select a trace if no other trace id starts with them; fewer do not."""
     assert run("show", whole, OTHER_TRACE[:6]).out == run("show", whole, OTHER_TRACE).out
     assert run("show", whole, OTHER_TRACE[:5]).code == 3
     assert run("show", whole, OTHER_TRACE[:6] + "f").code == 3
 
 
-def test_digits_of_several_traces_ask_for_more(run: Callable[..., Done], tmp_path: Path) -> None:
-    """Digits that two traces begin with are an error that says so."""
+def test_ambiguous_digits_of_a_trace_id_are_an_error(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    """Digits that two trace ids start with are an error."""
     both = write(
         tmp_path / "both",
         process(*(span(1, None, seen(event(end)), trace="ab" * 15 + f"0{end}") for end in "12")),

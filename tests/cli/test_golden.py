@@ -1,7 +1,7 @@
-"""Ten saved files and what the reading commands print of them, kept to the character.
+"""What the reading commands print for ten saved files, character by character.
 
-A change of words is made on purpose: `python tests/cli/test_golden.py` writes the outputs anew, and the difference is
-read before it is committed. The JSON changes only with the contract.
+To change a text on purpose, run `python tests/cli/test_golden.py`, which writes the outputs again,
+and review the difference. JSON changes only if the contract changes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def output(source: Path, words: tuple[str, ...]) -> str:
     return f"{stream.buffer.getvalue().decode()}exit {code}\n"
 
 
-def test_there_are_ten_sources_and_no_output_of_another():
-    """Each source has its outputs, and each output its source."""
+def test_every_source_has_its_outputs():
+    """Each of the ten sources has its outputs, and there are no others."""
     expected = {output_file(source, words) for source in SOURCES for words in COMMANDS}
     assert len(SOURCES) == 10
     assert set((FOLDER / "outputs").iterdir()) == expected
@@ -45,8 +45,8 @@ def test_there_are_ten_sources_and_no_output_of_another():
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
-def test_a_command_prints_what_it_did(source, words):
-    """The same file gives the same text, and the same JSON."""
+def test_the_output_is_unchanged(source, words):
+    """The output for each source is the same as before, as text and as JSON."""
     if source.suffixes[0] == ".pb":
         pytest.importorskip("opentelemetry.proto.trace.v1.trace_pb2")
     assert output(source, words) == output_file(source, words).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The demo, run as a user runs it: real faults across real processes, and what is printed is what the file says."""
+"""The demo, run as a user runs it: its output is what its file of traces says."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHAINS = {
     "judge-timeout": ["resources_server judge_failed"],
     "judge-unparseable": ["resources_server judge_unparseable"],
 }
-"""Of each rollout the boundaries and kinds from its own failure down to the root cause; None: no failure at all."""
+"""Boundaries and kinds by rollout, from its own failure to the root cause; None: no failures."""
 
 
 def command(*words: str, **options) -> subprocess.CompletedProcess[str]:
@@ -54,12 +54,12 @@ def command(*words: str, **options) -> subprocess.CompletedProcess[str]:
 
 
 def environ(folder: Path) -> dict[str, str]:
-    """An environment that marks every process below by its folder for temporary files."""
+    """Return an environment whose TMPDIR identifies the processes of a demo."""
     return {**os.environ, "TMPDIR": str(folder)}
 
 
-def left(folder: Path) -> dict[int, str]:
-    """The processes that run with this folder for temporary files, sandboxes too."""
+def running_with(folder: Path) -> dict[int, str]:
+    """Return the running processes with this TMPDIR, sandboxes too: command lines by process id."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -82,13 +82,13 @@ def wait(condition: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def temporary(tmp_path_factory) -> Path:
-    """The folder for temporary files of the one run that most tests look at."""
+    """The TMPDIR of the demo that most tests share."""
     return tmp_path_factory.mktemp("tmp")
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory, temporary) -> tuple[str, str]:
-    """The file that the demo wrote, and what it printed."""
+    """Run the demo once. Return its file and its output."""
     path = str(tmp_path_factory.mktemp("demo") / "traces.jsonl")
     ran = command("demo", "--out", path, env=environ(temporary))
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -97,7 +97,7 @@ def demo(tmp_path_factory, temporary) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def shown(demo) -> dict[str, dict]:
-    """What `show --json` says of each rollout, by its id."""
+    """What `show --json` prints of each rollout, by its id."""
     rollouts = dict(reversed(pair) for pair in re.findall(r"trace (\w+) · rollout (\S+)", demo[1]))
     traces = {
         row["trace_id"]: row
@@ -107,7 +107,7 @@ def shown(demo) -> dict[str, dict]:
 
 
 def chain(row: dict) -> list[str]:
-    """Boundaries and kinds from the own failure down to its root cause."""
+    """Return boundaries and kinds from the own failure to its root cause."""
     events, key, found = row["report"]["events"], row["failure_id"], []
     while key is not None:
         found.append(f"{events[key]['boundary']} {events[key]['failure_kind']}")
@@ -119,8 +119,8 @@ def kinds(row: dict, ids) -> list[str]:
     return [row["report"]["events"][key]["failure_kind"] for key in ids]
 
 
-def test_each_fault_is_in_its_trace_with_its_causes(shown):
-    """Each rollout has the chain that really was, its end is the root cause; a retry that recovered fails nothing."""
+def test_each_fault_has_its_causes(shown):
+    """Each rollout has the causes that it really had, and recovered retries fail nothing."""
     assert {rollout: chain(row) if row else None for rollout, row in shown.items()} == CHAINS
     for row in shown.values():
         if row and row["failure_id"]:
@@ -131,8 +131,8 @@ def test_each_fault_is_in_its_trace_with_its_causes(shown):
     assert recovered == {"rate-limited": 2, "quota-exhausted": 2}
 
 
-def test_what_the_collector_got_is_printed(demo):
-    """A reward, also where the judge failed, or the status and the text that there would be without failgraph."""
+def test_the_results_of_the_collector_are_printed(demo):
+    """The demo prints each reward, or the status and body that there would be without failgraph."""
     (answers,) = re.findall(r"what the collector got:\n(.*?)\n\n", demo[1], re.DOTALL)
     got = dict(line.split(None, 1) for line in answers.splitlines())
     assert list(got) == list(CHAINS)
@@ -150,7 +150,7 @@ def test_what_the_collector_got_is_printed(demo):
 
 
 def test_the_facts_of_each_fault_are_real(shown):
-    """The exit code is of a killed process, the foreign errors are the HTTP client's own, the status is the reply's."""
+    """Exit codes, foreign errors and statuses are those of the real faults."""
     by_kind = {
         (event["boundary"], event["failure_kind"]): event
         for row in shown.values()
@@ -177,7 +177,7 @@ def test_the_facts_of_each_fault_are_real(shown):
 
 
 def test_the_tree_crosses_the_processes(shown):
-    """The failures of one trace come from the files of several processes, each effect after its cause."""
+    """The failures of a trace come from several processes, each effect after its cause."""
     services = {
         rollout: {failure["service"] for failure in row["failures"].values()}
         for rollout, row in shown.items()
@@ -194,7 +194,7 @@ def test_the_tree_crosses_the_processes(shown):
 
 
 def test_every_hop_reports_what_its_caller_got(shown):
-    """Each hop on the way up has a report; only what failed after its caller had given up is in none of theirs."""
+    """Each hop has a report. Only a failure after its caller had given up is missing there."""
     for rollout, row in shown.items():
         unreported = (
             {hop["service"]: hop["unreported"] for hop in row["hops"] if hop["unreported"]}
@@ -216,15 +216,15 @@ def test_every_hop_reports_what_its_caller_got(shown):
             assert row["hops"][0]["report"].get("failure_id") == row["failure_id"]
 
 
-def test_a_late_callee_is_marked_in_the_tree(demo):
-    """Who reads the tree sees that this failure did not reach the caller."""
+def test_a_late_failure_is_marked_in_the_tree(demo):
+    """The tree shows that such a failure did not reach the caller."""
     (tree,) = [tree for tree in demo[1].split("\n\n") if "rollout model-timeout " in tree]
     (line,) = [line for line in tree.splitlines() if "model transport_timeout" in line]
     assert line.endswith("(own failure)  (unreported by POST /run [agent]: no_reply)")
 
 
 def test_each_failure_is_written_once_by_its_observer(demo):
-    """No event id stands twice in the file, and it stands in the spans of the process that the boundary is of."""
+    """Each failure is in the file once, on a span of the process that its boundary belongs to."""
     observers = {
         "model": "model",
         "agent": "agent",
@@ -243,7 +243,7 @@ def test_each_failure_is_written_once_by_its_observer(demo):
 
 
 def written(path: str) -> Iterator[tuple[str, dict]]:
-    """Each failure event of the file with the service of its span, read without failgraph."""
+    """Yield each failure event of a file with the service of its span, read without failgraph."""
     for service, span in file_spans(path):
         for event in span.get("events", []):
             if event["name"] == "nemo.gym.failure":
@@ -268,8 +268,8 @@ def file_spans(path: str) -> Iterator[tuple[str, dict]]:
                         yield attributes["service.name"]["stringValue"], span
 
 
-def test_every_process_has_written_and_each_request_has_one_span(demo):
-    """Five services, one root a rollout, and one SERVER span for each request inside the fleet."""
+def test_each_request_has_one_span(demo):
+    """There are five services, one root per rollout, and one SERVER span per request."""
     spans = [(service, span) for service, span in file_spans(demo[0])]
     assert {service for service, _ in spans} == PROCESSES
     assert sum("parentSpanId" not in span or not span["parentSpanId"] for _, span in spans) == len(
@@ -280,13 +280,13 @@ def test_every_process_has_written_and_each_request_has_one_span(demo):
 
 
 def test_nothing_is_left(demo, temporary):
-    """No process, and no file but the one that was asked for."""
-    assert left(temporary) == {}
+    """No process and no other file is left."""
+    assert running_with(temporary) == {}
     assert list(temporary.iterdir()) == []
 
 
-def test_the_offsets_and_durations_printed_are_those_of_the_file(demo, shown):
-    """Each hop line and each failure line carries the times that the file holds."""
+def test_the_printed_times_are_those_of_the_file(demo, shown):
+    """The lines of hops and failures have the times of the file."""
     spans = [span for _, span in file_spans(demo[0])]
     trees = demo[1].split("\n\n")
     for rollout, row in shown.items():
@@ -325,20 +325,20 @@ def times(tree: str) -> Iterator[tuple[str, str | None]]:
 
 
 def shape(text: str) -> list[str]:
-    """Lines without what differs from run to run."""
+    """Return lines without ids and times."""
     text = re.sub(r"\b[0-9a-f]{32}\b", "ID", text)
     return [re.sub(r" *[\d.]+ (µs|ms|s)\b", " TIME", line) for line in text.strip().splitlines()]
 
 
 def test_the_picture_in_the_readme_is_what_the_demo_prints(demo):
-    """The README shows the real output, but for ids and times."""
+    """The picture in the README is the real output, apart from ids and times."""
     (picture,) = re.findall(r"```text\n(trace .*?)```", README.read_text(), re.DOTALL)
     (tree,) = [tree for tree in demo[1].split("\n\n") if "rollout sandbox-killed" in tree]
     assert shape(picture) == shape(tree)
 
 
-def test_it_refuses_to_mix_its_traces_into_a_file_that_is_there(demo):
-    """Nothing is overwritten and nothing is mixed: a file with content is refused, by name."""
+def test_a_file_that_is_not_empty_is_rejected(demo):
+    """The message names the file, and nothing is written to it."""
     again = command("demo", "--out", demo[0])
     assert again.returncode == 2
     assert demo[0] in again.stderr
@@ -346,7 +346,7 @@ def test_it_refuses_to_mix_its_traces_into_a_file_that_is_there(demo):
 
 @pytest.fixture
 def started(tmp_path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
-    """Starts a demo that is to be disturbed, and waits until all its processes are there."""
+    """Return a function that starts a demo and waits until all its processes run."""
     running: list[subprocess.Popen[str]] = []
 
     def start() -> subprocess.Popen[str]:
@@ -366,15 +366,16 @@ def started(tmp_path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
 
 def fleet_of(folder: Path) -> dict[str, int]:
-    """The processes of the fleet, by name."""
+    """Return the process ids of the fleet by name."""
     found = {
-        re.search(r"-m failgraph\.demo\.(\w+)", words): pid for pid, words in left(folder).items()
+        re.search(r"-m failgraph\.demo\.(\w+)", words): pid
+        for pid, words in running_with(folder).items()
     }
     return {match[1]: pid for match, pid in found.items() if match}
 
 
 def rollouts_run(folder: Path) -> bool:
-    """Whether the collector has come to trace itself, which is the last that it does before it drives."""
+    """True if the collector traces itself, its last step before it runs the rollouts."""
     return bool(list(folder.glob("*/collector.jsonl")))
 
 
@@ -388,7 +389,7 @@ def rollouts_run(folder: Path) -> bool:
     ],
 )
 def test_ctrl_c_leaves_nothing(started, tmp_path, moment, number, code):
-    """Whenever it comes: no process, no sandbox, no file, and no traceback. The same where somebody ends the demo."""
+    """Ctrl-C and SIGTERM leave no process, sandbox, file or traceback at any moment."""
     process = started()
     if moment == "rollouts run":
         wait(lambda: rollouts_run(tmp_path))
@@ -396,22 +397,22 @@ def test_ctrl_c_leaves_nothing(started, tmp_path, moment, number, code):
     process.send_signal(number)
     _, complaints = process.communicate(timeout=30)
     assert (process.returncode, complaints) == (code, "")
-    assert left(tmp_path) == {}
+    assert running_with(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_a_killed_demo_leaves_no_process(started, tmp_path):
-    """Nobody is there to end them: they end by themselves."""
+    """The processes of a killed demo end by themselves."""
     process = started()
     wait(lambda: rollouts_run(tmp_path))
     process.kill()
-    wait(lambda: left(tmp_path) == {})
+    wait(lambda: running_with(tmp_path) == {})
 
 
 @pytest.mark.slow
-def test_a_server_that_does_not_start_ends_the_demo(started, tmp_path):
-    """It is named, nothing is shown as if it had worked, and nothing is left."""
+def test_a_server_that_does_not_start_stops_the_demo(started, tmp_path):
+    """It is named, no result is shown, and nothing is left."""
     process = started()
     os.kill(fleet_of(tmp_path)["model"], signal.SIGKILL)
     _, complaints = process.communicate(timeout=30)
@@ -420,13 +421,16 @@ def test_a_server_that_does_not_start_ends_the_demo(started, tmp_path):
         "failgraph: the demo's model server did not start",
         "failgraph: the demo's collector exited with 1",
     ]
-    assert left(tmp_path) == {}
+    assert running_with(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_missing_is_named():
-    """Before anything is started, with what to install."""
-    script = "import sys; sys.modules['fastapi'] = None; from failgraph.cli import main; sys.exit(main(['demo']))"
+def test_a_missing_package_is_named():
+    """The message says what to install, before any process is started."""
+    script = (
+        "import sys; sys.modules['fastapi'] = None;"
+        "from failgraph.cli import main; sys.exit(main(['demo']))"
+    )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "needs fastapi" in ran.stderr
@@ -443,8 +447,8 @@ def endpoint(url: str, **more: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages(tmp_path):
-    """Every failure arrives once, its trace's page in Jaeger and in Grafana is printed, and no file is left."""
+def test_with_an_endpoint_the_traces_are_sent_and_their_pages_printed(tmp_path):
+    """Each failure arrives once, the pages of its trace are printed, and no file is left."""
     with Receiver() as receiver:
         pages = {
             "FAILGRAPH_JAEGER_URL": "http://jaeger.example/base/",
@@ -472,7 +476,7 @@ def test_with_an_endpoint_the_traces_go_there_and_each_failing_one_has_its_pages
 
 @pytest.mark.slow
 def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
-    """`--out` keeps the file although the traces are sent."""
+    """With --out, the traces are also in the file."""
     file = tmp_path / "traces.jsonl"
     with Receiver() as receiver:
         assert command("demo", "--out", str(file), env=endpoint(receiver.endpoint)).returncode == 0
@@ -482,22 +486,22 @@ def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
 
 
 @pytest.mark.slow
-def test_spans_that_an_endpoint_refuses_are_said(tmp_path):
-    """Where they did not arrive the demo says whose, and ends with 1; it shows the rollouts all the same."""
+def test_rejected_spans_are_reported(tmp_path):
+    """The demo names the processes, exits with 1, and shows the rollouts nevertheless."""
     with Receiver(status=400) as receiver:
         done = command("demo", env=endpoint(receiver.endpoint, TMPDIR=str(tmp_path)))
     where = receiver.endpoint.removeprefix("http://")
     assert done.returncode == 1
     assert done.stderr == (
-        f"failgraph: cannot send the spans of collector, agent, model, environment, resources to {where}"
-        " by http/protobuf. Set OTEL_EXPORTER_OTLP_PROTOCOL for another protocol.\n"
+        "failgraph: cannot send the spans of collector, agent, model, environment, resources to"
+        f" {where} by http/protobuf. Set OTEL_EXPORTER_OTLP_PROTOCOL for another protocol.\n"
     )
     assert "root cause" in done.stdout
     assert not list(tmp_path.iterdir())
 
 
-def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
-    """A process may end while its exporter still tries: what is noted holds from before the try until it has worked."""
+def test_spans_count_as_unsent_until_the_export_succeeds(tmp_path):
+    """The mark exists from before an export until it succeeds: a process may end during a retry."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     from failgraph.demo.server import MarkingExporter
@@ -522,11 +526,14 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (
             {},
-            "cannot connect to 127.0.0.1:1. Start a Collector there, or unset OTEL_EXPORTER_OTLP_ENDPOINT.",
+            (
+                "cannot connect to 127.0.0.1:1. Start a Collector there, or unset"
+                " OTEL_EXPORTER_OTLP_ENDPOINT."
+            ),
         ),
         (
             {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/xml"},
@@ -538,7 +545,7 @@ def test_spans_that_are_still_on_their_way_have_not_arrived(tmp_path):
         ),
     ],
 )
-def test_an_endpoint_that_cannot_be_used_is_said_before_anything_runs(more, said):
-    """Nothing listening, another protocol, no address: one line that names the variable, and 2."""
+def test_an_unusable_endpoint_is_reported_before_anything_runs(more, message):
+    """A closed port, unknown protocol or invalid URL gives one message with the variable, and 2."""
     done = command("demo", env=endpoint("http://127.0.0.1:1", **more))
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"failgraph: {said}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"failgraph: {message}\n")

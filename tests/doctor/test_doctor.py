@@ -1,4 +1,4 @@
-"""`doctor`: what is set, attached and reached, and what of a failure is lost on the way to a backend and back."""
+"""`doctor`: settings, attachment, endpoint, journal, and what is lost on the way to a backend."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SECRETS = {
 
 @pytest.fixture
 def environ(monkeypatch):
-    """Set the environment of this process, which exporters and limits are read from; what is set, for `checks`."""
+    """Return a function that sets variables of this process and returns its environment."""
     for name in [name for name in os.environ if name.startswith(("OTEL_", "FAILGRAPH_"))]:
         monkeypatch.delenv(name)
-    # Whatever listens at the default endpoint is not the tests' to send to.
+    # Tests must not send to a real endpoint at the default address.
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 
     def setting(**values):
@@ -62,24 +62,24 @@ def sends_to(receiver, **more):
 
 
 def arrived(receiver):
-    """Asks a backend that has what the receiver got."""
+    """Return a function that reads what a receiver got."""
     return lambda _: read_files([SourceFile("it", io.BytesIO(receiver.text()))])
 
 
-def found(all_checks, part, state):
-    return [check.text for check in all_checks if (check.part, check.state) == (part, state)]
+def texts_of(results, part, state):
+    return [check.text for check in results if (check.part, check.state) == (part, state)]
 
 
-def test_what_comes_back_whole_is_no_problem(environ):
-    """With a backend that gives what was sent nothing is lost, in this process or on the way."""
+def test_a_complete_round_trip_has_no_problem(environ):
+    """If the backend returns what was sent, nothing is lost, in this process or on the way."""
     with Receiver() as receiver:
         seen = list(run_checks(environ(**sends_to(receiver)), TraceSource("it", arrived(receiver))))
     assert [check for check in seen if check.state == "problem"] == []
-    assert found(seen, "round trip", "ok")[-1] == "nothing was lost between the exporter and it"
+    assert texts_of(seen, "round trip", "ok")[-1] == "nothing was lost between the exporter and it"
 
 
-def test_the_marked_graph_has_every_field():
-    """Of an event, of both details and of a foreign error no field is absent in all of the graph."""
+def test_the_sample_graph_has_every_field():
+    """Every field of a failure, its details and its foreign error is set somewhere in the graph."""
     report = record_sample_graph().report
     dumped = [event.model_dump(mode="json") for event in report.events.values()]
     assert {key for event in dumped for key in event} == set(
@@ -106,8 +106,8 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("number", "name", "path"), FIELDS)
-def test_each_field_that_differs_is_named_alone(number, name, path):
-    """A field that is another one, or absent, gives one line with its name and its failure."""
+def test_each_changed_field_is_reported_alone(number, name, path):
+    """A field that changed or is missing gives one line, with its name and its failure."""
     here = record_sample_graph().report
     documents = here.model_dump(mode="json")
     event = list(documents["events"].values())[number]
@@ -124,8 +124,8 @@ def test_each_field_that_differs_is_named_alone(number, name, path):
     assert line.startswith(f"{name if path is None else f'{name}.{path}'} of {event['boundary']} ")
 
 
-def test_texts_that_a_backend_cut_are_named_with_their_sizes(environ):
-    """A backend that cuts like Tempo, and has no arrays, is told by field and by bytes, between the exporter and it."""
+def test_cut_texts_are_reported_with_their_sizes(environ):
+    """A text that the backend cut is reported with the field and both sizes."""
 
     def cut(_):
         reading = arrived(receiver)(_)
@@ -141,19 +141,19 @@ def test_texts_that_a_backend_cut_are_named_with_their_sizes(environ):
     with Receiver() as receiver, pytest.MonkeyPatch.context() as patched:
         patched.setattr("failgraph.doctor.round_trip.READ_BACK_S", 0)
         seen = list(run_checks(environ(**sends_to(receiver)), TraceSource("it", cut)))
-    (said,) = found(seen, "round trip", "problem")
-    assert said.startswith(
+    (text,) = texts_of(seen, "round trip", "problem")
+    assert text.startswith(
         "lost between the exporter and it: failure_reason of model provider_unavailable: "
     )
-    assert re.search(r": 2\d{3} bytes before, 1\d{3} after$", said)
+    assert re.search(r": 2\d{3} bytes before, 1\d{3} after$", text)
 
 
-def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
-    """What the SDK's own limits drop is lost in this process, and not counted again on the way to the backend."""
+def test_losses_by_limits_of_the_sdk_are_separate_from_losses_on_the_way(environ):
+    """What the SDK's limits drop is reported as lost in this process, and only there."""
     with Receiver() as receiver:
         limited = environ(**sends_to(receiver, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT="6"))
         seen = list(run_checks(limited, TraceSource("it", arrived(receiver))))
-    problems = found(seen, "round trip", "problem")
+    problems = texts_of(seen, "round trip", "problem")
     assert problems
     assert all(
         text.startswith("lost in this process, between `record` and the exporter: ")
@@ -161,12 +161,12 @@ def test_a_limit_of_this_process_is_told_from_a_loss_on_the_way(environ):
     )
     assert any(
         text.startswith("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT=6: ")
-        for text in found(seen, "settings", "note")
+        for text in texts_of(seen, "settings", "note")
     )
 
 
-def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
-    """Where the trace does not arrive, or the backend cannot be asked, that is the problem."""
+def test_a_trace_that_does_not_arrive_is_a_problem(environ, monkeypatch):
+    """It is a problem if the trace does not arrive, or if the backend cannot be read."""
     monkeypatch.setattr("failgraph.doctor.round_trip.READ_BACK_S", 0)
 
     def down(_):
@@ -174,46 +174,46 @@ def test_a_backend_that_does_not_have_it_is_said(environ, monkeypatch):
 
     with Receiver() as receiver:
         here = environ(**sends_to(receiver))
-        nothing = found(
+        nothing = texts_of(
             run_checks(here, TraceSource("it", lambda _: Reading([], {}, {}, ()))),
             "round trip",
             "problem",
         )
         assert nothing[0].startswith("it did not have the trace within ")
-        assert found(run_checks(here, TraceSource("it", down)), "round trip", "problem") == [
+        assert texts_of(run_checks(here, TraceSource("it", down)), "round trip", "problem") == [
             "it is down"
         ]
 
 
-def test_an_exporter_that_is_refused_is_said_in_its_words(environ):
-    """A collector that answers 400: the exporter's own line, on stdout as a check and nowhere else."""
+def test_a_refused_export_shows_the_reason_of_the_exporter(environ):
+    """If the Collector answers 400, the exporter's log line is in the result and not printed."""
     with Receiver(status=400) as receiver:
-        (said,) = found(run_checks(environ(**sends_to(receiver))), "round trip", "problem")
-    assert said.startswith("cannot export to 127.0.0.1:")
-    assert "400" in said
+        (text,) = texts_of(run_checks(environ(**sends_to(receiver))), "round trip", "problem")
+    assert text.startswith("cannot export to 127.0.0.1:")
+    assert "400" in text
 
 
-def test_nothing_is_sent_where_nobody_listens(environ):
-    """A closed port is a problem of the endpoint; no exporter is made to wait for it."""
+def test_nothing_is_sent_to_a_closed_port(environ):
+    """A closed port is a problem of the endpoint, and no exporter waits for it."""
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
     seen = list(run_checks(here))
-    assert found(seen, "endpoint", "problem")[0].startswith(
+    assert texts_of(seen, "endpoint", "problem")[0].startswith(
         "cannot connect to 127.0.0.1:1 (grpc, from OTEL_EXPORTER_OTLP_ENDPOINT)."
     )
     assert "round trip" not in {check.part for check in seen}
 
 
-def test_a_protocol_that_the_command_would_not_take_is_said(environ, monkeypatch):
-    """Port 4318 without a protocol works here, and not under opentelemetry-instrument, which takes gRPC."""
+def test_a_missing_protocol_for_http_is_a_problem(environ, monkeypatch):
+    """Port 4318 without a protocol works here, but opentelemetry-instrument sends gRPC."""
     monkeypatch.setattr(
         "failgraph.doctor.is_listening", lambda _: False
     )  # whoever does is not the tests' to send to
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
     assert any(
         "sends gRPC unless a protocol is set" in text
-        for text in found(run_checks(here), "endpoint", "problem")
+        for text in texts_of(run_checks(here), "endpoint", "problem")
     )
-    named = found(
+    named = texts_of(
         run_checks({**here, "OTEL_TRACES_EXPORTER": "otlp_proto_http"}),
         "endpoint",
         "problem",
@@ -222,26 +222,30 @@ def test_a_protocol_that_the_command_would_not_take_is_said(environ, monkeypatch
 
 
 def test_switched_off_is_a_problem(environ):
-    """With FAILGRAPH_ENABLED=false nothing would be attached, nothing is recorded, and both are said."""
+    """FAILGRAPH_ENABLED=false is a problem of the attachment and of the round trip."""
     with Receiver() as receiver:
         seen = list(run_checks(environ(**sends_to(receiver, FAILGRAPH_ENABLED="false"))))
-    assert found(seen, "attachment", "problem") == [
+    assert texts_of(seen, "attachment", "problem") == [
         "FAILGRAPH_ENABLED=false: failgraph is off, nothing is recorded"
     ]
-    assert found(seen, "round trip", "problem") == ["nothing was recorded: see the settings above"]
+    assert texts_of(seen, "round trip", "problem") == [
+        "nothing was recorded: see the settings above"
+    ]
 
 
 @pytest.mark.parametrize("names", ["failgraph", "requests , failgraph", "*"])
-def test_left_out_by_name_it_is_not_attached(environ, names):
-    """What opentelemetry-instrument leaves out is not attached by it; FAILGRAPH_ENABLED=true does not mind."""
+def test_exclusion_by_opentelemetry_is_a_problem(environ, names):
+    """Excluding failgraph in opentelemetry-instrument is a problem unless it is enabled itself."""
     here = environ(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=names)
-    (said,) = found(run_checks(here), "attachment", "problem")
-    assert "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS excludes failgraph" in said
-    assert found(run_checks({**here, "FAILGRAPH_ENABLED": "true"}), "attachment", "problem") == []
+    (text,) = texts_of(run_checks(here), "attachment", "problem")
+    assert "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS excludes failgraph" in text
+    assert (
+        texts_of(run_checks({**here, "FAILGRAPH_ENABLED": "true"}), "attachment", "problem") == []
+    )
 
 
-def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
-    """Most virtual environments do not look into the user's own site-packages."""
+def test_the_start_up_file_counts_only_where_python_looks(monkeypatch, tmp_path):
+    """The user's site-packages count only if Python reads them; virtual environments rarely do."""
     from failgraph.doctor.attachment import _check_start_up_file
 
     (tmp_path / "failgraph.pth").touch()
@@ -254,10 +258,10 @@ def test_a_start_up_file_is_only_where_python_looks(monkeypatch, tmp_path):
     assert _check_start_up_file().state == "problem"
 
 
-def test_every_setting_is_there_with_its_source_and_no_secret(environ):
-    """Each setting with its value and where that came from; of a secret only that there is one."""
+def test_every_setting_is_shown_without_secrets(environ):
+    """Each setting is shown with its value and source, secrets without the value."""
     here = environ(FAILGRAPH_LINKS="all", **SECRETS)
-    texts = found(run_checks(here), "settings", "ok")
+    texts = texts_of(run_checks(here), "settings", "ok")
     assert [text.split("=")[0] for text in texts] == list(NAMES)
     assert "FAILGRAPH_LINKS=all (from the environment)" in texts
     assert "FAILGRAPH_REASON=on (default)" in texts
@@ -281,11 +285,11 @@ def test_every_setting_is_there_with_its_source_and_no_secret(environ):
         ("FAILGRAPH_REDACT_WITH", "no_such_module:function", "problem"),
     ],
 )
-def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
-    """What makes failures vanish, or cannot be used, is a problem or a note that begins with its variable."""
+def test_a_setting_that_loses_failures_is_reported(environ, name, value, state):
+    """A value that loses failures or is invalid gives a result that starts with its variable."""
     assert any(
         text.startswith(name)
-        for text in found(run_checks(environ(**{name: value})), "settings", state)
+        for text in texts_of(run_checks(environ(**{name: value})), "settings", state)
     )
 
 
@@ -301,29 +305,29 @@ def test_a_setting_that_loses_failures_is_said(environ, name, value, state):
         ("parentbased_traceidratio", "0", {"problem"}),
     ],
 )
-def test_a_sampler_is_said_where_it_leaves_traces_out(environ, sampler, argument, states):
-    """One that keeps every trace is no note, one that keeps none a problem, however it is written."""
+def test_a_sampler_that_drops_traces_is_reported(environ, sampler, argument, states):
+    """A sampler that keeps no trace is a problem, one that drops some a note, in any spelling."""
     here = environ(OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=argument)
-    said = [check for check in run_checks(here) if check.text.startswith("OTEL_TRACES_SAMPLER=")]
-    assert {check.state for check in said} == states
+    results = [check for check in run_checks(here) if check.text.startswith("OTEL_TRACES_SAMPLER=")]
+    assert {check.state for check in results} == states
 
 
-def test_what_a_configuration_file_says_is_not_taken_for_looked_at(environ, tmp_path):
-    """With one the note says that its sampler, limits and exporters are not those that were looked at."""
+def test_a_configuration_file_is_not_checked(environ, tmp_path):
+    """A note says that the sampler, limits and exporters of the file are not checked."""
     (tmp_path / "otel.yaml").touch()
-    (said,) = found(
+    (text,) = texts_of(
         run_checks(environ(OTEL_CONFIG_FILE=str(tmp_path / "otel.yaml"))),
         "settings",
         "note",
     )
-    assert "exporters are not checked" in said
+    assert "exporters are not checked" in text
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64, "xn--zz"])
-def test_a_name_that_no_machine_can_have_takes_no_connection(environ, host):
-    """It is said as a closed port is; what Python raises for such a name is no OSError."""
+def test_an_invalid_host_name_is_a_problem(environ, host):
+    """It is reported as a closed port is, although Python raises UnicodeError, not OSError."""
     seen = list(run_checks(environ(OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{host}:4317")))
-    assert found(seen, "endpoint", "problem")[0].startswith("cannot connect to ")
+    assert texts_of(seen, "endpoint", "problem")[0].startswith("cannot connect to ")
 
 
 @pytest.mark.parametrize(
@@ -337,14 +341,14 @@ def test_a_name_that_no_machine_can_have_takes_no_connection(environ, host):
         ("", "http/protobuf", "localhost:4318"),
     ],
 )
-def test_the_port_is_the_one_that_the_exporter_takes(endpoint, protocol, address):
-    """Where the endpoint names none: gRPC takes 443 for any name, HTTP that of the scheme."""
+def test_the_default_port_is_that_of_the_exporter(endpoint, protocol, address):
+    """Without a port, gRPC uses 443, and HTTP the port of the scheme."""
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
     assert endpoint_from_env(environ).address == address
 
 
-def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
-    """A Collector writes a moment after it has answered: until then its file has no trace, which is no problem yet."""
+def test_an_empty_file_is_read_again(environ, tmp_path):
+    """A Collector writes its file a moment after it has answered; until then the file is empty."""
     from failgraph.cli.doctor import _trace_source
 
     file = tmp_path / "traces.bin"
@@ -358,14 +362,15 @@ def test_a_file_that_is_still_empty_is_waited_for(environ, tmp_path):
 
         source = _trace_source(str(file))
         seen = list(run_checks(environ(**sends_to(receiver)), source._replace(read=later)))
-    assert found(seen, "round trip", "problem") == []
+    assert texts_of(seen, "round trip", "problem") == []
     assert (
-        found(seen, "round trip", "ok")[-1] == f"nothing was lost between the exporter and {file}"
+        texts_of(seen, "round trip", "ok")[-1]
+        == f"nothing was lost between the exporter and {file}"
     )
 
 
-def test_what_the_backend_is_called_holds_no_more_than_its_address():
-    """Neither a query, which may be a token, nor what moves a terminal's cursor is in any check."""
+def test_the_name_of_a_source_is_safe_to_show():
+    """The name has no query, which may be a token, and no control characters."""
     from failgraph.cli.doctor import _trace_source
 
     assert (
@@ -375,37 +380,37 @@ def test_what_the_backend_is_called_holds_no_more_than_its_address():
     assert _trace_source("./\x1b[31mfile").name == "./\\x1b[31mfile"
 
 
-def test_a_limit_that_is_no_number_is_said(environ):
-    """The SDK then makes no provider, here as in the program: its words are the problem."""
+def test_a_limit_that_is_not_a_number_is_a_problem(environ):
+    """The SDK's error is the problem: it makes no provider, here as in the program."""
     with Receiver() as receiver:
         here = environ(**sends_to(receiver, OTEL_SPAN_EVENT_COUNT_LIMIT="many"))
-        (said,) = found(run_checks(here), "round trip", "problem")
-    assert said.startswith("cannot start OpenTelemetry's SDK: ")
+        (text,) = texts_of(run_checks(here), "round trip", "problem")
+    assert text.startswith("cannot start OpenTelemetry's SDK: ")
 
 
-def test_headers_that_cannot_be_read_are_not_shown(environ, caplog):
-    """OpenTelemetry logs such a header as it is; while doctor sends, nothing of that is printed."""
+def test_invalid_headers_are_not_shown(environ, caplog):
+    """OpenTelemetry logs such a header; doctor does not print it."""
     with Receiver() as receiver:
         here = environ(**sends_to(receiver, OTEL_EXPORTER_OTLP_HEADERS="authorization:sesame"))
         seen = list(run_checks(here))
-    assert found(seen, "settings", "problem")[0].startswith(
+    assert texts_of(seen, "settings", "problem")[0].startswith(
         "OTEL_EXPORTER_OTLP_HEADERS: header 1 must be of the form"
     )
     assert "sesame" not in repr(seen) + caplog.text
 
 
-def test_what_is_installed_is_attached_to_and_nothing_stays_attached(environ):
-    """Each package with hooks is named with its version, and afterwards its classes are as they were."""
+def test_installed_packages_are_hooked_only_for_the_check(environ):
+    """Each hooked package is shown with its version, and afterwards its hooks are gone."""
     from opentelemetry.sdk.trace import TracerProvider
 
     before = TracerProvider.__init__
-    texts = found(run_checks(environ()), "attachment", "ok")
+    texts = texts_of(run_checks(environ()), "attachment", "ok")
     assert any(text.startswith("opentelemetry-sdk ") for text in texts)
     assert TracerProvider.__init__ is before
 
 
-def test_the_command_ends_with_one_for_a_problem():
-    """`failgraph doctor` prints the checks by part, as text or JSON; its code says whether one is a problem."""
+def test_the_command_exits_with_1_for_a_problem():
+    """The command prints results by part, as text or JSON, and exits with 1 for a problem."""
     with Receiver() as receiver:
         env = {**os.environ, **sends_to(receiver)}
         good = subprocess.run(
@@ -447,13 +452,13 @@ def test_the_command_ends_with_one_for_a_problem():
         (
             "{tmp}/not/there",
             "problem",
-            "cannot create {tmp}/not/there. Create it, or set FAILGRAPH_JOURNAL to another directory.",
+            "cannot create {tmp}/not/there. Create it, or set FAILGRAPH_JOURNAL to another",
         ),
     ],
     ids=["unset", "there", "new", "not"],
 )
 def test_the_journal(environ, tmp_path, journal, state, says):
-    """Whether it can be written, and what it holds."""
+    """The check says if the directory can be written, and how large the journal is."""
     (tmp_path / "there").mkdir()
     for name, data in (("a.jsonl", "12345"), ("b.jsonl", "1234567"), ("c.txt", "no journal")):
         (tmp_path / "there" / name).write_text(data)
@@ -463,8 +468,8 @@ def test_the_journal(environ, tmp_path, journal, state, says):
     assert says.format(tmp=tmp_path) in check.text
 
 
-def test_a_journal_that_cannot_be_written(environ, tmp_path, monkeypatch):
-    """The directory is another user's."""
+def test_a_journal_that_cannot_be_written_is_a_problem(environ, tmp_path, monkeypatch):
+    """A directory without permission to write is a problem."""
     monkeypatch.setattr(os, "access", lambda *_: False)
     (check,) = (
         each
@@ -474,8 +479,8 @@ def test_a_journal_that_cannot_be_written(environ, tmp_path, monkeypatch):
     assert (check.state, "cannot write to" in check.text) == ("problem", True)
 
 
-def test_a_disk_with_less_room_than_the_journal_may_take_is_worth_knowing(environ, tmp_path):
-    """Before it is full."""
+def test_a_disk_that_is_too_small_for_the_journal_is_a_note(environ, tmp_path):
+    """A note says so before the disk is full."""
     env = environ(FAILGRAPH_JOURNAL=str(tmp_path), FAILGRAPH_JOURNAL_MAX_BYTES=str(1 << 40))
     room = os.statvfs(tmp_path)
     if room.f_bavail * room.f_frsize > 1 << 40:

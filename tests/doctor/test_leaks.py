@@ -1,4 +1,4 @@
-"""No secret of the corpus is in what `doctor` prints or logs, whatever variable, answer or trace it stands in."""
+"""`doctor` prints and logs no secret of the corpus, from any variable, reply or trace."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from otlp_server import Receiver
 from programs import clean_environment
 from redaction_corpus import SECRETS, Secret
 
-NO_VARIABLE = {
-    "OTEL_PYTHON_CONTEXT": "the API logs it when it is imported, before anything of ours, in every program",
+EXCLUDED = {
+    "OTEL_PYTHON_CONTEXT": "the API logs it when imported, in every program, before failgraph",
     **dict.fromkeys(ENDPOINTS, "where the programs below send"),
 }
 VARIABLES = sorted(
@@ -43,46 +43,50 @@ VARIABLES = sorted(
         for name in vars(module).values()
         if isinstance(name, str) and name.startswith("OTEL_")
     }
-    - NO_VARIABLE.keys()
+    - EXCLUDED.keys()
 )
-"""All that OpenTelemetry's API and SDK read."""
-STOPPING = {
+"""All variables that OpenTelemetry's API and SDK read."""
+STOPPING_EARLY = {
     "protocol": [*PROTOCOLS],
     "limits": [name for name in VARIABLES if name.endswith("_LIMIT")],
     "provider": ["OTEL_PYTHON_METER_PROVIDER"],
 }
-"""What ends the doctor's way early, so that it is tried without the rest."""
-ELSE = [
-    name for name in (*VARIABLES, *NAMES) if not any(name in names for names in STOPPING.values())
+"""Variables whose values make `doctor` stop early, so they are tested apart from the rest."""
+OTHERS = [
+    name
+    for name in (*VARIABLES, *NAMES)
+    if not any(name in names for names in STOPPING_EARLY.values())
 ]
-WORDS = [case for case in SECRETS if case.secrets[0].isalnum() and len(case.secrets[0]) < 40]
-"""Secrets that can be the whole value of a header."""
+HEADER_SECRETS = [
+    case for case in SECRETS if case.secrets[0].isalnum() and len(case.secrets[0]) < 40
+]
+"""Secrets that can be the value of a header."""
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(monkeypatch, tmp_path):
-    """A journal is made where the program runs."""
+    """Run in a temporary directory, since a relative journal is created in the current one."""
     monkeypatch.chdir(tmp_path)
 
 
 def leaked(texts: Iterator[str] | list[str], cases: list[Secret] | None = None) -> list[str]:
-    """The labels of the corpus whose secrets are in `texts`, in whatever case: hosts are in small letters."""
-    said = "\n".join(texts).lower()
+    """Return the labels of the secrets in the texts, ignoring case: hosts are in lower case."""
+    shown = "\n".join(texts).lower()
     return [
         case.label
         for case in cases or SECRETS
-        if any(secret.lower() in said for secret in case.secrets)
+        if any(secret.lower() in shown for secret in case.secrets)
     ]
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of texts that are odd as patterns
-def test_no_variable_is_shown_with_a_secret():
-    """Each text of the corpus in each variable: settings, problems, and what of OpenTelemetry's loses failures."""
+def test_no_secret_of_a_variable_is_shown():
+    """No result shows a secret, with each text of the corpus in every variable."""
     for case in SECRETS:
         environ = dict.fromkeys((*NAMES, *VARIABLES), case.text)
         texts = [check.text for check in check_settings(environ)]
         assert len(texts) > len(NAMES)
-        # What every process logs is one of these; a pattern that does not compile is a problem of its own.
+        # Every process logs these. A pattern that does not compile hides the other problems.
         texts += from_env(environ).problems
         fault = from_env({"FAILGRAPH_REDACT_PATTERNS": case.text + "("}).settings.redact_fault
         texts.append(fault or "")
@@ -92,7 +96,7 @@ def test_no_variable_is_shown_with_a_secret():
 
 
 def endpoint_of(environ: Mapping[str, str]) -> list[str]:
-    """What is said of where traces go."""
+    """Return what is shown of the endpoint."""
     try:
         return [
             check.text
@@ -102,8 +106,8 @@ def endpoint_of(environ: Mapping[str, str]) -> list[str]:
         return error.problems
 
 
-def test_no_difference_is_shown_with_a_secret():
-    """Each text of the corpus in each text of what came back."""
+def test_no_secret_of_a_difference_is_shown():
+    """No difference shows a secret, with each text of the corpus in every field read back."""
     here = record_sample_graph().trace
     assert here is not None
     for case in SECRETS:
@@ -135,23 +139,23 @@ def test_no_difference_is_shown_with_a_secret():
         assert leaked(found, [case]) == [], case.label
 
 
-def test_no_header_that_a_collector_repeats():
-    """Whatever an exporter says: its own headers, as they are, decoded, or as JSON, and any text of the corpus."""
+def test_no_header_in_a_message_of_an_exporter_is_shown():
+    """An exporter's message shows neither a secret nor the value of a header that was sent."""
     for case in SECRETS:
         assert leaked([exporter_message(case.text, {}, 500)], [case]) == [], case.label
-    for case in WORDS:
+    for case in HEADER_SECRETS:
         for name in HEADERS:
-            told = exporter_message(
+            message = exporter_message(
                 f"who is {case.secrets[0]}?", {name: f"x-team={quote(case.secrets[0])}"}, 500
             )
-            assert told == "who is [redacted:header]?"
+            assert message == "who is [redacted:header]?"
 
 
 # --- the program
 
 
 def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
-    """Run it; how it ended and all that it printed."""
+    """Run `failgraph doctor`. Return the exit code and all output."""
     environ = clean_environment()
     command = [sys.executable, "-m", "failgraph", "doctor", *arguments]
     ran = subprocess.run(
@@ -166,11 +170,11 @@ def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
 @pytest.mark.slow_after(2)
 @pytest.mark.parametrize(
     ("names", "options"),
-    [*((names, ()) for names in (*STOPPING.values(), ELSE)), (ELSE[::-1], ("--json",))],
-    ids=[*STOPPING, "else", "json"],
+    [*((names, ()) for names in (*STOPPING_EARLY.values(), OTHERS)), (OTHERS[::-1], ("--json",))],
+    ids=[*STOPPING_EARLY, "else", "json"],
 )
-def test_nothing_of_the_environment(names, options):
-    """Each variable with another secret, on standard output and on standard error, where loggers write too."""
+def test_no_secret_of_the_environment_is_printed(names, options):
+    """The program prints no secret of its environment, on standard output or standard error."""
     cases = itertools.cycle(SECRETS[::7])
     variables = dict(zip(names, (case.text for case in cases), strict=False))
     with Receiver() as receiver:
@@ -180,7 +184,7 @@ def test_nothing_of_the_environment(names, options):
         }
         code, printed = doctor(*options, **(there | variables))
     assert code == 1 or (
-        code == 0 and names == STOPPING["provider"]
+        code == 0 and names == STOPPING_EARLY["provider"]
     )  # which an old SDK does not ask for
     assert len(printed) > 1500
     assert leaked([printed]) == []
@@ -188,7 +192,7 @@ def test_nothing_of_the_environment(names, options):
 
 @contextmanager
 def refusing_grpc() -> Iterator[str]:
-    """A gRPC server that lets nobody in, and says what it was sent; where it listens."""
+    """Start a gRPC server that rejects requests and repeats their metadata. Yield its URL."""
 
     def refuse(_: bytes, context: grpc.ServicerContext) -> None:
         context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not with {context.invocation_metadata()}")
@@ -209,9 +213,9 @@ def refusing_grpc() -> Iterator[str]:
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
-def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
-    """One that refuses and repeats the headers, in its error and in the exporter's log."""
-    cases = WORDS[:: len(WORDS) // 12]
+def test_no_header_for_a_collector_is_printed(protocol):
+    """Headers that a Collector rejects and repeats are not shown, from its error or the log."""
+    cases = HEADER_SECRETS[:: len(HEADER_SECRETS) // 12]
     sent = ",".join(
         f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases)
     )
@@ -228,10 +232,10 @@ def test_nothing_of_what_is_sent_along_to_a_collector(protocol):
 
 
 @pytest.mark.slow
-def test_nothing_of_what_is_sent_along_to_a_backend():
-    """One that refuses and repeats the headers, at an address with a user, a password and a token."""
+def test_no_header_for_a_backend_is_printed():
+    """Headers that a backend repeats are not shown, nor credentials and tokens of its URL."""
     pytest.importorskip("httpx", reason="backends are asked with httpx, which this set lacks")
-    user, token, *cases = WORDS[:: len(WORDS) // 12]
+    user, token, *cases = HEADER_SECRETS[:: len(HEADER_SECRETS) // 12]
     headers = ",".join(
         f"x-team-{number}={quote(case.secrets[0])}" for number, case in enumerate(cases)
     )
@@ -253,8 +257,8 @@ def test_nothing_of_what_is_sent_along_to_a_backend():
 
 
 @pytest.mark.slow
-def test_nothing_of_the_command_line(monkeypatch, capsys, caplog):
-    """What is no source, no file and no option is said, without the secrets in it."""
+def test_no_secret_of_the_command_line_is_printed(monkeypatch, capsys, caplog):
+    """Wrong arguments are reported without the secrets in them."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
     for case in SECRETS[::20]:
         for arguments in ((case.text,), (f"./{case.text}",), (f"--{case.text}",), ("-", case.text)):

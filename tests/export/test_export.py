@@ -1,4 +1,4 @@
-"""`failgraph import`: saved rows as traces in a file or at an endpoint, each once, and every row accounted for."""
+"""`failgraph import`: saved rows as traces in a file or at an endpoint, each of them once."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from otlp_server import Receiver
 pytestmark = pytest.mark.once
 
 WRITTEN = 1_750_000_000
-"""When the files were last written, in s."""
+"""When the files were last written, in s since the epoch."""
 
 
 class Done(NamedTuple):
-    """What the command left behind."""
+    """The exit code and the output of the command."""
 
     code: int
     out: str
@@ -42,7 +42,7 @@ class Done(NamedTuple):
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., Path]:
-    """Write rows as a file of a known date."""
+    """Return a function that writes rows to a file with a fixed time."""
 
     def write(*rows: object, name: str = "rollouts.jsonl") -> Path:
         path = tmp_path / name
@@ -56,18 +56,18 @@ def file(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def imported(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Run the command in this process."""
+    """Return a function that runs the command in this process."""
 
-    def run_it(*arguments: object) -> Done:
+    def run_command(*arguments: object) -> Done:
         code = main(["import", *map(str, arguments)])
         return Done(code, *capsys.readouterr())
 
-    return run_it
+    return run_command
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """Where traces go."""
+    """The file that traces are imported into."""
     pytest.importorskip(
         "opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it"
     )
@@ -75,15 +75,15 @@ def out(tmp_path: Path) -> Path:
 
 
 def untimed(row: dict[str, Any]) -> dict[str, Any]:
-    """What `show --json` says of a trace, without its place in time."""
+    """Return a row of `show --json` without its times."""
     return row | {
         "start_unix_nano": None,
         "hops": [hop | {"offset_nano": None} for hop in row["hops"]],
     }
 
 
-def test_what_is_imported_is_what_the_rows_tell(file, imported, out) -> None:
-    """Each shape gives the same graph through a file of traces as read from the rows themselves."""
+def test_an_import_gives_the_same_graph_as_reading_the_rows(file, imported, out) -> None:
+    """Each kind of row gives the same graph as when the rows are read directly."""
     path = file(*(case.row for case in ROWS))
     done = imported(path, "--to", out)
     recovered = sum(case.failure_id is None for case in FAILING)
@@ -98,7 +98,7 @@ def test_what_is_imported_is_what_the_rows_tell(file, imported, out) -> None:
 
 
 def test_importing_twice_changes_nothing(file, imported, out) -> None:
-    """Not a byte; nor does a copy of the file, nor a row that is there twice."""
+    """Importing a file, a copy of it or a repeated row again does not change the target."""
     path = file(*(case.row for case in FAILING))
     imported(path, "--to", out)
     before = out.read_bytes()
@@ -113,8 +113,8 @@ def test_importing_twice_changes_nothing(file, imported, out) -> None:
     assert again.read_bytes() == before
 
 
-def test_new_rows_are_added_to_a_file(file, imported, out) -> None:
-    """Beside what it has, also where its last line was never ended."""
+def test_new_rows_are_appended_to_a_file(file, imported, out) -> None:
+    """New rows are appended, also to a file whose last line is incomplete."""
     imported(file(FAILING[0].row), "--to", out)
     live = out.read_bytes().rstrip(b"\n")
     out.write_bytes(live + b'\n{"resourceSpans": [{"scopeSp')
@@ -123,10 +123,8 @@ def test_new_rows_are_added_to_a_file(file, imported, out) -> None:
     assert {trace.rollout_ids[0] for trace in read(out).traces} == {"1-0", "2-0"}
 
 
-def test_a_rollout_stands_where_its_response_was_made_else_where_its_file_was_written(
-    file, imported, out
-) -> None:
-    """No duration and no delays are made up; the place in time is the same every time."""
+def test_a_span_has_the_time_of_the_response_or_of_the_file(file, imported, out) -> None:
+    """A row's span is at the time of its response, or else of its file, and has no duration."""
     imported(file(FAILING[0].row, scored(5, 0.0, _ng_failure_class="judge_failed")), "--to", out)
     first, second = sorted(spans(out), key=lambda span: span.attributes["nemo.gym.rollout.id"])
     assert first.start_unix_nano == first.end_unix_nano == WRITTEN * 10**9
@@ -135,8 +133,8 @@ def test_a_rollout_stands_where_its_response_was_made_else_where_its_file_was_wr
         assert (trace.duration_nano, trace.losses) == (None, ())
 
 
-def test_every_row_is_accounted_for(file, imported, out) -> None:
-    """The counts add up to the rows read; a malformed one is named by file and line."""
+def test_every_row_is_counted(file, imported, out) -> None:
+    """The counts add up to the rows, and malformed rows are named with file and line."""
     sidecar = file(FAILING[3].row, b"{broken", FAILING[3].row, name="rollouts_failures.jsonl.gz")
     path = file(
         b"\xff\xfe", scored(1), {"hello": 1}, *EVIDENCE, INPUT, FAILING[0].row, b"", [1], b'{"_ng_'
@@ -154,7 +152,7 @@ def test_every_row_is_accounted_for(file, imported, out) -> None:
 
 
 def test_many_malformed_rows_are_counted_and_some_named(file, imported, out) -> None:
-    """Twenty, and how many more; also those before the first row that shows what the file is."""
+    """Of many malformed rows, 20 are named, also those before the first valid row."""
     done = imported(file(*[b"no"] * 30, scored(1), *[b"no"] * 30), "--to", out)
     assert done.out == "61 rows: 0 imported, 0 already there, 1 not a failure, 60 malformed\n"
     assert len(done.err.splitlines()) == 21
@@ -162,8 +160,8 @@ def test_many_malformed_rows_are_counted_and_some_named(file, imported, out) -> 
     assert not out.exists()
 
 
-def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, out) -> None:
-    """And a file of inputs, of traces, or that is missing or damaged; the other files are imported all the same."""
+def test_each_kind_of_unusable_file_is_reported(file, imported, out) -> None:
+    """Each kind of unusable file gets its own message, and the other files are imported."""
     clean, failing = file(scored(1), name="clean.jsonl"), file(FAILING[0].row, name="failing.jsonl")
     strange = {
         file(
@@ -200,8 +198,8 @@ def test_no_rows_no_failures_and_no_rollout_file_are_told_apart(file, imported, 
     )
 
 
-def test_damaged_gzip_gives_what_stands_before_the_damage(file, imported, out) -> None:
-    """And says so."""
+def test_rows_before_damaged_gzip_data_are_imported(file, imported, out) -> None:
+    """Rows before the damage are imported, and a message reports the damage."""
     path = file(
         *(case.row for case in FAILING),
         *(scored(number) for number in range(3000)),
@@ -228,10 +226,10 @@ def test_damaged_gzip_gives_what_stands_before_the_damage(file, imported, out) -
         ("http://localhost:99999", "is not an OTLP endpoint"),
     ],
 )
-def test_what_can_be_no_target_is_refused_before_anything_is_written(
+def test_an_invalid_target_is_rejected_before_anything_is_written(
     to, says, file, imported, out, tmp_path, monkeypatch
 ) -> None:
-    """Above all a file that is something else is not added to."""
+    """Nothing is written, above all not to a file of something else."""
     monkeypatch.chdir(tmp_path)
     file(FAILING[0].row)
     file(FAILING[1].row, name="other.jsonl")
@@ -244,8 +242,8 @@ def test_what_can_be_no_target_is_refused_before_anything_is_written(
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_file_that_cannot_be_written_is_named(file, imported, out, tmp_path) -> None:
-    """One line, exit code 3."""
+def test_a_file_that_cannot_be_written_is_reported(file, imported, out, tmp_path) -> None:
+    """One message, and exit code 3."""
     done = imported(file(FAILING[0].row), "--to", tmp_path / "no" / "where")
     assert done == (
         3,
@@ -254,8 +252,8 @@ def test_a_file_that_cannot_be_written_is_named(file, imported, out, tmp_path) -
     )
 
 
-def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeypatch) -> None:
-    """With what to install; an endpoint needs no more than the base install."""
+def test_a_missing_file_exporter_is_reported(file, imported, tmp_path, monkeypatch) -> None:
+    """The message says what to install."""
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.json.file", None)
     done = imported(file(FAILING[0].row), "--to", tmp_path / "traces.jsonl")
     assert (done.code, done.out) == (2, "")
@@ -265,8 +263,8 @@ def test_without_the_file_exporter_it_is_named(file, imported, tmp_path, monkeyp
 
 
 @pytest.mark.slow
-def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> None:
-    """What was not taken is said, with the reason; running it again adds the rest."""
+def test_a_full_disk_stops_the_import(file, out) -> None:
+    """Rows that were not written are counted and the reason is shown; a second run adds them."""
     path = file(
         *(
             attempt_row(number, _ng_failure_class="judge_failed", error="x" * 500)
@@ -294,8 +292,8 @@ def test_a_full_disk_ends_the_import_and_the_counts_still_add_up(file, out) -> N
     assert read(out).trace_count == 1500
 
 
-def test_secrets_are_redacted_before_they_leave(file, imported, out, setting) -> None:
-    """In messages, bodies and names of servers; with `FAILGRAPH_REASON=off` no text leaves at all."""
+def test_secrets_are_redacted(file, imported, out, setting) -> None:
+    """Messages, bodies and server names are redacted, and omitted with FAILGRAPH_REASON=off."""
     secret = "sk-" + "a1B2" * 8
     row = FAILING[1].row | {
         "_ng_failure_message": f"api_key={secret}",
@@ -317,7 +315,7 @@ def test_secrets_are_redacted_before_they_leave(file, imported, out, setting) ->
 
 
 class Collector(trace_service_pb2_grpc.TraceServiceServicer):
-    """A real OTLP/gRPC receiver on loopback."""
+    """An OTLP/gRPC receiver on loopback."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -363,7 +361,7 @@ ENDPOINT = (
     ],
 )
 def test_rows_reach_an_endpoint_over_http(path, environ, file, imported, monkeypatch) -> None:
-    """By an address with a path, or the protocol that the environment names; the same bytes each time."""
+    """A path or the environment selects HTTP, and each run sends the same bytes."""
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     rows = file(*(case.row for case in FAILING))
@@ -382,7 +380,7 @@ def test_rows_reach_an_endpoint_over_http(path, environ, file, imported, monkeyp
 
 
 def test_rows_reach_an_endpoint_over_grpc(file, imported, collector, monkeypatch) -> None:
-    """Without a path and a variable that says otherwise; joined to live spans by the rollout's id."""
+    """Without a path and a protocol, gRPC is used."""
     monkeypatch.delenv("OTEL_EXPORTER_OTLP_PROTOCOL", raising=False)
     assert imported(file(FAILING[3].row), "--to", f"http://127.0.0.1:{collector.port}").code == 0
     (request,) = collector.requests
@@ -397,8 +395,8 @@ def test_rows_reach_an_endpoint_over_grpc(file, imported, collector, monkeypatch
     assert sent.scope_spans[0].scope.name == "failgraph.import"
 
 
-def test_batches_are_bounded_in_spans_and_in_bytes(file, imported, collector) -> None:
-    """A gRPC server takes messages of 4 MiB."""
+def test_batches_are_limited_in_spans_and_in_bytes(file, imported, collector) -> None:
+    """No batch has more than 512 spans or 2 MiB: gRPC servers reject messages over 4 MiB."""
     wide = [
         attempt_row(number, _ng_failure_class="judge_failed", error="x" * 2000)
         for number in range(1200)
@@ -414,8 +412,8 @@ def test_batches_are_bounded_in_spans_and_in_bytes(file, imported, collector) ->
     assert max(request.ByteSize() for request in collector.requests) < 2 << 20
 
 
-def test_an_endpoint_that_takes_nothing_ends_the_import(file, imported, monkeypatch) -> None:
-    """With the exporter's reason in one line, exit code 3, and counts that add up."""
+def test_an_unreachable_endpoint_stops_the_import(file, imported, monkeypatch) -> None:
+    """One message has the exporter's reason, the exit code is 3, and the counts add up."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     done = imported(file(FAILING[0].row, scored(1)), "--to", "http://127.0.0.1:1/v1/traces")
     assert done.code == 3
@@ -428,9 +426,7 @@ def test_an_endpoint_that_takes_nothing_ends_the_import(file, imported, monkeypa
     assert line.endswith(". 0 of 1 row sent; safe to repeat.")
 
 
-def test_an_endpoint_that_does_not_speak_grpc_is_named_with_what_to_set(
-    file, imported, monkeypatch
-) -> None:
+def test_an_endpoint_that_does_not_speak_grpc_is_reported(file, imported, monkeypatch) -> None:
     """A gRPC exporter that reaches an HTTP server gives a hint instead of grpcio's text."""
     monkeypatch.delenv("OTEL_EXPORTER_OTLP_PROTOCOL", raising=False)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
@@ -442,8 +438,8 @@ def test_an_endpoint_that_does_not_speak_grpc_is_named_with_what_to_set(
     )
 
 
-def test_a_protocol_that_is_none_is_refused(file, imported, monkeypatch) -> None:
-    """By name and value, with what can be set."""
+def test_an_unknown_protocol_is_rejected(file, imported, monkeypatch) -> None:
+    """The message has the variable, its value and the valid values."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
     done = imported(file(FAILING[0].row), "--to", "http://127.0.0.1:1")
     assert done == (
@@ -457,7 +453,7 @@ def test_a_protocol_that_is_none_is_refused(file, imported, monkeypatch) -> None
 
 
 def many(path: Path, count: int) -> Path:
-    """Rows of which one in eight has failures."""
+    """Write rows of which one in eight has a failure."""
     with path.open("w") as file:
         for number in range(count):
             failed = number % 8 == 0
@@ -471,8 +467,8 @@ def many(path: Path, count: int) -> Path:
 
 
 @pytest.mark.slow
-def test_memory_is_bounded_and_time_is_linear(tmp_path: Path, out: Path) -> None:
-    """Three times the rows take no more memory than the ids of their traces, and about three times the time."""
+def test_memory_is_constant_and_time_is_linear(tmp_path: Path, out: Path) -> None:
+    """Three times the rows take about the same memory and three times the time."""
     peaks, times = [], []
     for count in (5000, 15_000):
         path = many(tmp_path / f"{count}.jsonl", count)
@@ -492,12 +488,12 @@ def test_memory_is_bounded_and_time_is_linear(tmp_path: Path, out: Path) -> None
 
 
 def test_progress_counts_the_bytes_of_all_files(file, out) -> None:
-    """From nothing to all of them, never backwards."""
+    """The progress never goes back, and ends with all bytes."""
     paths = [file(*(case.row for case in FAILING), name=f"{number}.jsonl") for number in range(3)]
-    told: list[tuple[int, int]] = []
+    updates: list[tuple[int, int]] = []
     import_files(
-        [str(path) for path in paths], str(out), {}, lambda done, size: told.append((done, size))
+        [str(path) for path in paths], str(out), {}, lambda done, size: updates.append((done, size))
     )
-    assert {size for _, size in told} == {sum(path.stat().st_size for path in paths)}
-    assert told == sorted(told)
-    assert told[-1][0] == told[-1][1]
+    assert {size for _, size in updates} == {sum(path.stat().st_size for path in paths)}
+    assert updates == sorted(updates)
+    assert updates[-1][0] == updates[-1][1]

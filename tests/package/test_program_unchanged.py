@@ -1,4 +1,4 @@
-"""With failgraph or without it, a user's program is the same."""
+"""failgraph does not change what a user's program does."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def run(mode: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_stdout_exceptions_and_exit_code_are_the_same_to_the_byte():
-    """One log line for each kind of fault is added on stderr, and no frame in the traceback."""
+def test_output_exceptions_and_exit_code_are_unchanged():
+    """failgraph adds one log line per kind of fault to stderr, and no frame to the traceback."""
     without, with_it = run("without"), run("with")
     assert without.returncode == with_it.returncode == 1
     assert without.stdout == with_it.stdout
@@ -111,8 +111,8 @@ print(failgraph.stats())
 """
 
 
-def test_it_works_where_only_the_api_is_installed():
-    """With a provider that is not the SDK's, `record` and `hop` write through the API."""
+def test_it_works_without_the_sdk():
+    """With a provider of another SDK, `record` and `hop` write through OpenTelemetry's API."""
     found = subprocess.run(
         [sys.executable, "-c", API_ONLY], capture_output=True, text=True, timeout=60
     )

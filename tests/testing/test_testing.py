@@ -1,4 +1,4 @@
-"""The fixture that people's own tests get."""
+"""The pytest fixture `failures`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from builders import failure
 pytest_plugins = ["pytester"]
 
 
-def test_the_failures_of_a_test_are_a_tree_to_assert_on(failures, tracer):
-    """Effects first, causes indented below them; a shared cause stands below each of its effects."""
+def test_failures_are_shown_as_a_tree(failures, tracer):
+    """The tree has effects first and causes below; a shared cause is below each of its effects."""
     shared = failure("transport_timeout", boundary="model", failure_reason="slow")
     with tracer.start_as_current_span("work"):
         failgraph.record(failure("agent_run_error", boundary="agent", cause=shared))
@@ -30,8 +30,8 @@ def test_the_failures_of_a_test_are_a_tree_to_assert_on(failures, tracer):
     assert failures.tree(reasons=True)[1] == "  model transport_timeout: slow"
 
 
-def test_each_failure_is_there_once_with_or_without_a_trace(failures):
-    """Recorded without any span, from another thread, and twice: it is one failure, in order."""
+def test_each_failure_counts_once_with_or_without_a_trace(failures):
+    """A failure counts once, also if recorded twice, without a span or in another thread."""
     error = failure("judge_failed", boundary="resources_server")
     thread = threading.Thread(target=failgraph.record, args=(error,))
     thread.start()
@@ -44,8 +44,8 @@ def test_each_failure_is_there_once_with_or_without_a_trace(failures):
 
 
 @pytest.mark.slow
-def test_a_deferred_failure_is_there_and_belongs_to_its_test(failures, pytester):
-    """Reading the fixture writes what was deferred, and what an earlier test deferred is not this one's."""
+def test_a_deferred_failure_belongs_to_its_test(failures, pytester):
+    """Reading the fixture writes deferred failures, and those of an earlier test do not count."""
     failgraph.record(failure("judge_failed", boundary="agent"), deferred=True)
     assert failures.tree() == ["agent judge_failed"]
     pytester.makepyfile(
@@ -63,7 +63,7 @@ def test_a_deferred_failure_is_there_and_belongs_to_its_test(failures, pytester)
 
 
 def test_pytest_finds_the_fixture_by_itself(pytester):
-    """In a project that only has failgraph installed, `failures` is there, and starts empty in each test."""
+    """A project with failgraph installed has the fixture, which is empty before each test."""
     pytester.makepyfile(
         """
         import failgraph
@@ -79,10 +79,13 @@ def test_pytest_finds_the_fixture_by_itself(pytester):
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
 
 
-def test_loading_the_plugin_costs_a_project_nothing():
-    """pytest loads it in every project: it brings neither pydantic nor OpenTelemetry until the fixture is used."""
+def test_the_plugin_loads_nothing_heavy():
+    """pytest loads the plugin in every project, so it loads neither pydantic nor OpenTelemetry."""
 
-    script = "import sys, failgraph.testing; print([n for n in sys.modules if n.startswith(('pydantic', 'opentelemetry'))])"
+    script = (
+        "import sys, failgraph.testing;"
+        "print([n for n in sys.modules if n.startswith(('pydantic', 'opentelemetry'))])"
+    )
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
