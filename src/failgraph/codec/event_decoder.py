@@ -5,7 +5,7 @@ Text that is not valid UTF-8 is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -179,19 +179,17 @@ def _losses(
     attributes: Mapping[str, object],
     salvage_losses: Losses,
     arrived_bytes: int,
-) -> Iterator[Loss]:
-    """Yield the losses of the fields, then those that only the attributes show."""
-    field_losses = (*salvage_losses, *_unread(event_id, attributes, event))
-    yield from field_losses
-    attribute_missing = any(loss.kind == "attribute_missing" for loss in field_losses)
+) -> list[Loss]:
+    """Return the losses of the fields, then those that only the attributes show."""
+    losses = [*salvage_losses, *_unread(event_id, attributes, event)]
     if read_int(attributes.get(semconv.SEQ)) is None:
         # `seq` is the first that a limit takes: others, numbers among them, may be gone too.
-        attribute_missing = True
-        yield Loss("attribute_missing", f"{semconv.SEQ} of {event_id}")
-    yield from _text_losses(event_id, attributes, arrived_bytes, attribute_missing)
+        losses.append(Loss("attribute_missing", f"{semconv.SEQ} of {event_id}"))
+    losses.extend(_text_losses(event_id, attributes, arrived_bytes, losses))
     kind = read_text(attributes, semconv.KIND)
     if kind and not fits_pattern(kind):
-        yield Loss("unknown_kind", f"{kind} of {event_id}")
+        losses.append(Loss("unknown_kind", f"{kind} of {event_id}"))
+    return losses
 
 
 def _unread(
@@ -226,24 +224,27 @@ def _is_invalid_flag(key: str, value: object, event: FailureEvent | None) -> boo
 
 
 def _text_losses(
-    event_id: str, attributes: Mapping[str, object], arrived_bytes: int, attribute_missing: bool
-) -> Iterator[Loss]:
+    event_id: str, attributes: Mapping[str, object], arrived_bytes: int, losses: Sequence[Loss]
+) -> list[Loss]:
     """Compare the text that arrived with the bytes that were written.
 
-    `seq` is the first attribute that a limit takes. So if no attribute is missing, a text was cut.
+    `seq` is the first attribute that a limit takes. So if none of `losses` is a missing attribute,
+    a text was cut.
     """
     written_bytes = read_int(attributes.get(semconv.TEXT_BYTES))
     if written_bytes is None:
-        yield Loss("attribute_missing", f"{semconv.TEXT_BYTES} of {event_id}")
-        return
+        return [Loss("attribute_missing", f"{semconv.TEXT_BYTES} of {event_id}")]
     missing_bytes = written_bytes - arrived_bytes
+    if missing_bytes == 0:
+        return []
+    attribute_missing = any(loss.kind == "attribute_missing" for loss in losses)
     if missing_bytes > 0:
         kind: LossKind = "attribute_missing" if attribute_missing else "text_cut"
-        yield Loss(kind, f"{missing_bytes} bytes of text of {event_id}")
-    elif missing_bytes < 0:
-        # A cut inside a character leaves U+FFFD in JSON: three bytes that were never written.
-        missing_bytes += trailing_replacement_bytes(attributes)
-        if missing_bytes > 0:
-            yield Loss("text_cut", f"{missing_bytes} bytes of text of {event_id}")
-        elif not attribute_missing:
-            yield Loss("unknown_field", f"text of {event_id} that was not written so")
+        return [Loss(kind, f"{missing_bytes} bytes of text of {event_id}")]
+    # A cut inside a character leaves U+FFFD in JSON: three bytes that were never written.
+    missing_bytes += trailing_replacement_bytes(attributes)
+    if missing_bytes > 0:
+        return [Loss("text_cut", f"{missing_bytes} bytes of text of {event_id}")]
+    if attribute_missing:
+        return []
+    return [Loss("unknown_field", f"text of {event_id} that was not written so")]

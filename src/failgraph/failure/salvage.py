@@ -114,7 +114,8 @@ def salvage(event_id: str, fields: Mapping[str, Any], shorten: Shorten = truncat
         values["failure_kind"] = OTHER
         damage.append(_Damage("attribute_missing", "failure_kind"))
     event = FailureEvent(**{name: value for name, value in values.items() if value is not None})
-    return Salvaged(event, tuple(Loss(kind, f"{what} of {event_id}") for kind, what in damage))
+    losses = [Loss(kind, f"{what} of {event_id}") for kind, what in damage]
+    return Salvaged(event, tuple(losses))
 
 
 def _repair(boundary: FailureBoundary, name: str, value: object, shorten: Shorten) -> _Repaired:
@@ -163,6 +164,9 @@ def _repair_model(model: type[BaseModel], value: object, shorten: Shorten) -> _R
     damage: list[_Damage] = []
     for name, part in fields_of(value).items():
         if part is None:
+            continue
+        if type(part) is str and part.isascii() and 0 < len(part) <= limits.get(name, 0):
+            values[name] = part
             continue
         if name not in limits:
             repaired = _left_out(name)
