@@ -1,4 +1,4 @@
-"""What a hook wraps, as data, and the type of what a wrapper receives."""
+"""The target of a hook as data, and the type of the function that a wrapper receives."""
 
 from __future__ import annotations
 

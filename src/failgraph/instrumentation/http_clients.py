@@ -43,7 +43,7 @@ class _AskingHeader:
         self._given: str | None = None
 
     def __enter__(self) -> None:
-        with guard("asking"):
+        with guard("asking for a report"):
             self._given = self._fields.get(ACCEPT)
             value = accept_value(self._host) if self._host is not None else None
             if value is not None:
@@ -52,7 +52,7 @@ class _AskingHeader:
                 del self._fields[ACCEPT]
 
     def __exit__(self, *_: object) -> None:
-        with guard("asking"):
+        with guard("asking for a report"):
             if ACCEPT in self._fields:
                 del self._fields[ACCEPT]
             if self._given is not None:
@@ -113,7 +113,7 @@ async def httpx_send_async(
 
 def _httpx_host(client: Any, request: Any) -> str | None:
     """Return where a request goes, or None if it goes through a proxy that reads it."""
-    with guard("asking"):
+    with guard("asking for a report"):
         transport_for = getattr(client, "_transport_for_url", None)
         transport = transport_for(request.url) if transport_for is not None else None
         pool = getattr(transport, "_pool", None)
@@ -137,7 +137,7 @@ def requests_send(
 
 def _requests_host(url: str, proxies: Any) -> str | None:
     """Return where a request goes, or None if it goes through a proxy that reads it."""
-    with guard("asking"):
+    with guard("asking for a report"):
         parts = urlsplit(url)
         keys = (f"http://{parts.hostname}", "http", f"all://{parts.hostname}", "all")
         is_proxied = parts.scheme == "http" and any((proxies or {}).get(key) for key in keys)

@@ -1,4 +1,4 @@
-"""What the start-up files `failgraph.pth` and `failgraph.start` call.
+"""The entry point of the start-up files `failgraph.pth` and `failgraph.start`.
 
 `start` waits for OpenTelemetry's SDK, or another hooked module, to be imported, and then attaches
 failgraph. This runs in every process that has `FAILGRAPH_ENABLED` set, and most of those never

@@ -58,9 +58,11 @@ async def request(
         return await wrapped(*args, **kwargs)
     method, url = _call(*args, **kwargs)
     began = time.monotonic()
-    with on_exception("a try of Gym's", lambda error: retries.no_reply(method, url, began, error)):
+    with on_exception(
+        "recording a failed call", lambda error: retries.no_reply(method, url, began, error)
+    ):
         response = await wrapped(*args, **kwargs)
-    with guard("a reply to Gym"):
+    with guard("reading a reply to Gym"):
         retries.reply_received()
         _on_reply(method, url, response)
     return response
@@ -135,5 +137,7 @@ def raise_for_status(
     failure_id = vars(instance).get(_FAILURE_ID)
     if failure_id is None:
         return wrapped(*args, **kwargs)
-    with on_exception("a failing reply to Gym", lambda error: set_failure_id(error, failure_id)):
+    with on_exception(
+        "linking an exception to a reply", lambda error: set_failure_id(error, failure_id)
+    ):
         return wrapped(*args, **kwargs)

@@ -28,7 +28,7 @@ def failure_response(
 
     Gym calls it for a handled and an unhandled exception and for a timeout, a server by itself.
     """
-    with guard("a failed episode"):
+    with guard("recording a failed episode"):
         failure = args[1] if len(args) > 1 else kwargs.get("failure")
         if hasattr(failure, "failure_reason"):
             _record_episode_failure(failure)
@@ -61,7 +61,9 @@ async def close_cleanup(
     """Wrap `_CleanupEntry.close()`: record what a cleanup raises, which Gym only logs."""
     name = safe_str(getattr(instance, "name", ""))
     failure = _cleanup_failure(f"cleanup {name}")
-    with on_exception("a failing clean-up", lambda error: record_raised(failure, error, own=False)):
+    with on_exception(
+        "recording a failed cleanup", lambda error: record_raised(failure, error, own=False)
+    ):
         return await wrapped(*args, **kwargs)
 
 
@@ -71,7 +73,7 @@ async def close_all_cleanups(
     """Wrap `CleanupContext.aclose()`: record that the cleanups timed out, which Gym only logs."""
     began = time.monotonic()
     closed = await wrapped(*args, **kwargs)
-    with guard("a clean-up out of time"):
+    with guard("recording a cleanup timeout"):
         limit_s, cleanups = instance.cleanup_timeout_seconds, vars(instance)["_cleanups"]
         is_timed_out = time.monotonic() - began > limit_s - _CLOCK_TOLERANCE_S
         if is_timed_out and any(cleanup.active for cleanup in cleanups):

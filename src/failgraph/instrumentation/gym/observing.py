@@ -46,7 +46,7 @@ _MAX_FIELDS = 20  # fields that the reason of a validation error names
 
 
 class GymFailure(NamedTuple):
-    """What a hook knows of a failure besides its exception.
+    """The facts that a hook knows of a failure, besides its exception.
 
     The fields are those of a `FailureEvent`. A `reason` of None means the text of the exception.
     """

@@ -26,7 +26,7 @@ def observe_failure(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Wrap `observe_failure(…)`: record a failure, from which a retry may still recover."""
-    with guard("a failure that Gym observed"):
+    with guard("recording a failure that Gym observed"):
         failures = [each for each in _arguments(args, kwargs) if _is_failure(each)]
         if not failures:
             hooks.note_unfit(f"{_TRANSPORT}.observe_failure", "no argument is a failure")
@@ -40,7 +40,7 @@ def observe_reply(
     wrapped: Wrapped, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Wrap `observe_reply(…)`: take in a report, for HTTP clients that have no hook."""
-    with guard("a reply that Gym observed"):
+    with guard("reading a report that Gym observed"):
         for each in _arguments(args, kwargs):
             if isinstance(each, BaseModel) and _has_class(each, "FailureReport"):
                 recorder().record_reply(FailureReport.model_validate(fields_of(each)), {})

@@ -34,7 +34,7 @@ from failgraph.transport.request import Request
 
 
 class _Surroundings(NamedTuple):
-    """What was current before an attempt."""
+    """The context and the hop that were current before an attempt."""
 
     context: Context
     hop: Hop | None
@@ -63,13 +63,13 @@ class RolloutAttempt:
         self._before: _Surroundings | None = None
 
     def __enter__(self) -> None:
-        with guard("a rollout"):
+        with guard("tracing a rollout"):
             self._before = _Surroundings(context.get_current(), running_hop())
             context.attach(trace.set_span_in_context(self.span))
             current_hop.set(self.hop)
 
     def __exit__(self, *_: object) -> None:
-        with guard("a rollout"):
+        with guard("tracing a rollout"):
             # Without tokens: an abandoned coroutine may be closed in another context.
             if self._before is not None and trace.get_current_span() is self.span:
                 context.attach(self._before.context)
@@ -120,7 +120,7 @@ async def request(
     The collector's call of `/run` begins an attempt; a server's call of it does not.
     """
     attempt: RolloutAttempt | None = None
-    with guard("a rollout"):
+    with guard("tracing a rollout"):
         if _url_path(*args, **kwargs) == "/run" and not isinstance(running_hop(), Request):
             attempt = _begin(kwargs.get("json"))
         quoted_failures.set_configuration(getattr(instance, "global_config_dict", {}))
@@ -158,7 +158,7 @@ def _end(task: asyncio.Task[Any], error: BaseException | None, *, unfinished: bo
 
 
 def _on_task_done(task: asyncio.Task[Any]) -> None:
-    with guard("the end of a rollout"):
+    with guard("ending a rollout"):
         # `task.exception()` would silence asyncio's warning that nobody retrieved the exception.
         error = None if task.cancelled() else getattr(task, "_exception", None)
         _end(task, error, unfinished=task.cancelled())
@@ -176,7 +176,7 @@ def agent_request_failure_row(
     The kind is the label that Gym gives the row.
     """
     row = wrapped(*args, **kwargs)
-    with guard("a failed rollout"):
+    with guard("recording a failed rollout"):
         error = args[0] if args else kwargs.get("exc")
         if isinstance(error, Exception):
             failure = _run_failure(safe_str(row["_ng_failure_class"]))
@@ -197,7 +197,7 @@ async def get_response_json(
     The failure is known already if the server sent a report.
     """
     result = await wrapped(*args, **kwargs)
-    with guard("a rollout's result"):
+    with guard("reading a rollout's result"):
         attempt, task = _current_attempt(), asyncio.current_task()
         if attempt is not None and task is not None and isinstance(result, Mapping):
             with attempt:

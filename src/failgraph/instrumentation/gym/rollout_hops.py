@@ -60,7 +60,7 @@ class _RolloutHop:
         self._request_hop: Hop | None = None
 
     def __enter__(self) -> None:
-        with guard("a rollout"):
+        with guard("tracing a rollout"):
             span = trace.get_current_span()
             outer = self._request_hop = running_hop()
             if outer is not None and span.is_recording() and span is not outer.span:
@@ -76,7 +76,7 @@ class _RolloutHop:
         if self._hop is None:
             return
         rollout_hop, served = running_hop(), gym_request.get()
-        with guard("a rollout"):
+        with guard("tracing a rollout"):
             if served is not None and isinstance(error, Exception):
                 record_escaping(served, "POST", "/run", error)
         self._hop.__exit__(kind, error, at)

@@ -60,12 +60,12 @@ def _recording_exceptions(
         failure = _sandbox_failure(sandbox, operation, kind_of_exception(error, default_kind))
         record_raised(failure._replace(stage=stage), error, own=False)
 
-    return on_exception("a failing sandbox", record)
+    return on_exception("recording a sandbox failure", record)
 
 
 def _record_error_type(sandbox: Any, operation: str, result: Any) -> None:
     """Record a command that could not be run. A command that ran and failed is no failure."""
-    with guard("a failing sandbox"):
+    with guard("recording a sandbox failure"):
         error_type = getattr(result, "error_type", None)
         if isinstance(error_type, str) and error_type:
             failure = _sandbox_failure(sandbox, operation, kind_of_sandbox(error_type), error_type)

@@ -75,7 +75,7 @@ class ServerWatcher:
 
         async def look_and_send(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] >= 500:
-                with guard("a failing reply"):
+                with guard("recording a failing reply"):
                     record_failing_reply(served, scope, message["status"])
             await send(message)
 
@@ -95,7 +95,7 @@ class _ServedRequest:
 
     def __enter__(self) -> None:
         gym_request.set(self._served)
-        with guard("a request of a Gym server"):
+        with guard("watching a Gym request"):
             hop = running_hop()
             if hop is not None:
                 hop.boundary = self._served.boundary
@@ -104,7 +104,7 @@ class _ServedRequest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        with guard("what leaves a Gym server"):
+        with guard("recording what leaves a Gym server"):
             if isinstance(error, Exception):
                 record_escaping(self._served, self._scope["method"], self._scope["path"], error)
         gym_request.set(None)

@@ -28,9 +28,9 @@ def judge_failsafe(
 
     @functools.wraps(verify)
     async def verify_and_record(*args: Any, **kwargs: Any) -> Any:
-        with on_exception("a failing judge", _record_judge_error):
+        with on_exception("recording a judge failure", _record_judge_error):
             answer = await verify(*args, **kwargs)
-        with guard("a verification"):
+        with guard("recording a verification"):
             _record_named_failure(answer)
         return answer
 

@@ -1,6 +1,6 @@
-"""What the words of released NeMo Gym mean: its servers, routes, statuses and exceptions.
+"""Tables of the words of released NeMo Gym: its servers, routes, statuses and exceptions.
 
-Tables and lookups. A name that is in no table is kept as the kind, counted and logged once.
+A name that is in no table is kept as the kind, counted and logged once.
 """
 
 from __future__ import annotations
