@@ -5,7 +5,6 @@ temporary files, and reads those as files are read.
 """
 
 from failgraph.backends.address import Address, address_of
-from failgraph.backends.fetching import FetchProgress
 from failgraph.backends.reading import BackendReading, read_backend
 
-__all__ = ["Address", "BackendReading", "FetchProgress", "address_of", "read_backend"]
+__all__ = ["Address", "BackendReading", "address_of", "read_backend"]

@@ -172,9 +172,10 @@ class Client:
         """
         encoding = reply.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "gzip", ""):
+            name = self.location.clean(display(encoding, 40))
             raise self.location.error(
-                f"sent a response in an encoding that was not requested ({display(encoding, 40)});"
-                " a proxy may cause that"
+                f"sent a response in an encoding that was not requested ({name}); a proxy may cause"
+                " that"
             )
         self._file.close()
         self._file = _temporary_file()
