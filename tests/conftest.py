@@ -85,7 +85,7 @@ def fleet_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "opentelemetry.exporter.otlp.json.file", reason="the demo needs the exporter of JSON files"
     )
     file = tmp_path_factory.mktemp("fleet") / "traces.jsonl"
-    command = [sys.executable, "-m", "failgraph", "demo", "--out", str(file)]
+    command = [sys.executable, "-m", "failgraph", "demo", "-o", str(file)]
     subprocess.run(command, check=True, env=clean_environment(), stdout=subprocess.DEVNULL)
     return file
 

@@ -102,7 +102,7 @@ FAILURE_SPAN: Final = PREFIX + "failure_span"
 """True on a short span that was made only to hold a failure; views fold it into its parent."""
 
 JOURNAL: Final = PREFIX + "journal"
-"""True on a failure span that `failgraph import` made from a journal line; readers use it if the
+"""True on a failure span that `failgraph export` made from a journal line; readers use it if the
 trace has no other copy of the failure."""
 
 # --- the span of a saved row

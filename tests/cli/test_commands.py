@@ -17,7 +17,7 @@ from builders import event
 from failgraph.cli import main
 from otlp_file import T0, TRACE, process, reported, seen, span, write
 
-COMMANDS = ("demo", "list", "show", "top", "import", "doctor", "run")
+COMMANDS = ("demo", "list", "show", "top", "export", "doctor", "run")
 OTHER_TRACE = "abcdef" + "0" * 26
 CLEAN_TRACE = "c" * 32
 

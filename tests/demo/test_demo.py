@@ -90,7 +90,7 @@ def temporary(tmp_path_factory) -> Path:
 def demo(tmp_path_factory, temporary) -> tuple[str, str]:
     """Run the demo once. Return its file and its output."""
     path = str(tmp_path_factory.mktemp("demo") / "traces.jsonl")
-    ran = command("demo", "--out", path, env=environ(temporary))
+    ran = command("demo", "-o", path, env=environ(temporary))
     assert (ran.returncode, ran.stderr) == (0, "")
     return path, ran.stdout
 
@@ -339,7 +339,7 @@ def test_the_picture_in_the_readme_is_what_the_demo_prints(demo):
 
 def test_a_file_that_is_not_empty_is_rejected(demo):
     """The message names the file, and nothing is written to it."""
-    again = command("demo", "--out", demo[0])
+    again = command("demo", "-o", demo[0])
     assert again.returncode == 2
     assert demo[0] in again.stderr
 
@@ -416,7 +416,7 @@ def test_a_server_that_does_not_start_stops_the_demo(started, tmp_path):
     process = started()
     os.kill(fleet_of(tmp_path)["model"], signal.SIGKILL)
     _, complaints = process.communicate(timeout=30)
-    assert process.returncode == 1
+    assert process.returncode == 3
     assert complaints.splitlines() == [
         "failgraph: the demo's model server did not start",
         "failgraph: the demo's collector exited with 1",
@@ -476,10 +476,10 @@ def test_with_an_endpoint_the_traces_are_sent_and_their_pages_printed(tmp_path):
 
 @pytest.mark.slow
 def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
-    """With --out, the traces are also in the file."""
+    """With -o, the traces are also in the file."""
     file = tmp_path / "traces.jsonl"
     with Receiver() as receiver:
-        assert command("demo", "--out", str(file), env=endpoint(receiver.endpoint)).returncode == 0
+        assert command("demo", "-o", str(file), env=endpoint(receiver.endpoint)).returncode == 0
         assert receiver.failures() == Counter(
             {key: 1 for trace in read(file).traces for key in trace.failures}
         )
@@ -487,11 +487,11 @@ def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
 
 @pytest.mark.slow
 def test_rejected_spans_are_reported(tmp_path):
-    """The demo names the processes, exits with 1, and shows the rollouts nevertheless."""
+    """The demo names the processes, exits with 3, and shows the rollouts nevertheless."""
     with Receiver(status=400) as receiver:
         done = command("demo", env=endpoint(receiver.endpoint, TMPDIR=str(tmp_path)))
     where = receiver.endpoint.removeprefix("http://")
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stderr == (
         "failgraph: cannot send the spans of collector, agent, model, environment, resources to"
         f" {where} by http/protobuf. Set OTEL_EXPORTER_OTLP_PROTOCOL for another protocol.\n"
@@ -526,10 +526,11 @@ def test_spans_count_as_unsent_until_the_export_succeeds(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "code", "message"),
     [
         (
             {},
+            3,
             (
                 "cannot connect to 127.0.0.1:1. Start a Collector there, or unset"
                 " OTEL_EXPORTER_OTLP_ENDPOINT."
@@ -537,15 +538,17 @@ def test_spans_count_as_unsent_until_the_export_succeeds(tmp_path):
         ),
         (
             {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/xml"},
+            2,
             "OTEL_EXPORTER_OTLP_PROTOCOL must be grpc or http/protobuf, not 'http/xml'",
         ),
         (
             {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://"},
+            2,
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be a URL such as http://localhost:4317",
         ),
     ],
 )
-def test_an_unusable_endpoint_is_reported_before_anything_runs(more, message):
-    """A closed port, unknown protocol or invalid URL gives one message with the variable, and 2."""
+def test_an_unusable_endpoint_is_reported_before_anything_runs(more, code, message):
+    """A closed port, unknown protocol or invalid URL gives one message that names the variable."""
     done = command("demo", env=endpoint("http://127.0.0.1:1", **more))
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"failgraph: {message}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"failgraph: {message}\n")

@@ -45,9 +45,9 @@ EXPECTED = {
     "failgraph doctor": "FAILGRAPH_ENABLED",
     "failgraph run -- python server.py": "enabled true\n",
     "FAILGRAPH_ENABLED=true python server.py": "enabled true\n",
-    "failgraph import journal": " 0 imported, ",  # nothing was lost
-    "failgraph import rollouts": (
-        "4 rows: 3 imported, 0 already there, 1 not a failure, 0 malformed"
+    "failgraph export journal": " 0 exported, ",  # nothing was lost
+    "failgraph export rollouts": (
+        "4 rows: 3 exported, 0 already there, 1 not a failure, 0 malformed"
     ),
     "failgraph show rollouts": "agent_run_error",
     "failgraph": "transport_timeout",

@@ -308,7 +308,7 @@ def test_the_demo_does_not_depend_on_the_environment(tmp_path, environ):
     pytest.importorskip(
         "opentelemetry.exporter.otlp.json.file", reason="the demo needs failgraph[demo]"
     )
-    ran = failgraph("demo", "--out", str(tmp_path / "traces"), env={**os.environ, **environ})
+    ran = failgraph("demo", "-o", str(tmp_path / "traces"), env={**os.environ, **environ})
     assert (ran.returncode, ran.stderr) == (0, b"")
     off = failgraph("demo", env={**os.environ, "OTEL_SDK_DISABLED": "true"})
     assert off.returncode == 2

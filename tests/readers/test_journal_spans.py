@@ -334,7 +334,7 @@ def test_the_picture_marks_failures_from_the_journal(lost, capsys, tmp_path):
     assert "on no span" in shown
 
 
-def test_import_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
+def test_export_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
     """A second time nothing is added; the graph is the one that the journal gives."""
     trace, journal = lost
     Path(journal, "b.jsonl").write_bytes(line("free", None) + line("other", cause="a") + b'{"torn')
@@ -342,14 +342,14 @@ def test_import_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
     expected = rows(capsys, "show", trace, "--journal", journal)[1]
     for row in expected:
         row["losses"] = []
-    assert main(["import", journal, "--to", trace]) == 0
+    assert main(["export", journal, "-o", trace]) == 0
     assert capsys.readouterr().out.startswith(
-        "4 rows: 3 imported, 0 already there, 0 not a failure, 1 malformed"
+        "4 rows: 3 exported, 0 already there, 0 not a failure, 1 malformed"
     )
     assert rows(capsys, "show", trace)[1] == expected
     size = Path(trace).stat().st_size
-    assert main(["import", journal, "--to", trace]) == 0
-    assert capsys.readouterr().out.startswith("4 rows: 0 imported, 3 already there")
+    assert main(["export", journal, "-o", trace]) == 0
+    assert capsys.readouterr().out.startswith("4 rows: 0 exported, 3 already there")
     assert Path(trace).stat().st_size == size
     both = rows(capsys, "show", trace, "--journal", journal)[1]
     for row in both:
@@ -357,7 +357,7 @@ def test_import_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
     assert both == expected
 
 
-def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
+def test_export_adds_nothing_that_the_trace_has(capsys, tmp_path):
     """On whichever span it is; a peer's copy does not count."""
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     copied, own = seen(event("a"), MS, remote=True), seen(event("b"), MS)
@@ -366,10 +366,10 @@ def test_import_adds_nothing_that_the_trace_has(capsys, tmp_path):
         line("a") + line("b") + line("b", remote=True) + encode_removed_note(1, "policy", 7)
     )
     for expected in (
-        "1 imported, 2 already there, 1 not a failure",
-        "0 imported, 3 already there, 1 not a failure",
+        "1 exported, 2 already there, 1 not a failure",
+        "0 exported, 3 already there, 1 not a failure",
     ):
-        assert main(["import", str(tmp_path / "j.jsonl"), "--to", str(trace)]) == 0
+        assert main(["export", str(tmp_path / "j.jsonl"), "-o", str(trace)]) == 0
         assert expected in capsys.readouterr().out
     (trace,) = read(trace).traces
     assert not trace.failures["a"].decoded.remote

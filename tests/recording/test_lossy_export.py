@@ -53,13 +53,13 @@ def failing(provider: TracerProvider) -> list[str]:
     return [f"f{number}" for number in range(FAILURES)]
 
 
-def imported(capsys, journal: Path, to: str) -> str:
-    assert main(["import", str(journal), "--to", to]) == 0
+def exported(capsys, journal: Path, to: str) -> str:
+    assert main(["export", str(journal), "-o", to]) == 0
     return capsys.readouterr().out
 
 
 def test_a_full_queue_loses_nothing_that_the_journal_has(journal, tmp_path, capsys):
-    """With a queue of 8 and a stuck exporter each call returns, and an import adds the rest."""
+    """With a queue of 8 and a stuck exporter each call returns, and an export adds the rest."""
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     file = tmp_path / "traces.jsonl"
     stuck = Stuck(file)
@@ -83,7 +83,7 @@ def test_a_full_queue_loses_nothing_that_the_journal_has(journal, tmp_path, caps
     assert sorted(found) == sorted(expected)
     from_journal = [key for key, failure in found.items() if failure.placement == "journal"]
     assert sorted(from_journal + arrived) == sorted(expected)
-    assert f"{FAILURES - len(arrived)} imported, {len(arrived)} already there" in imported(
+    assert f"{FAILURES - len(arrived)} exported, {len(arrived)} already there" in exported(
         capsys, journal, str(file)
     )
     assert sorted(key for each in read(file).traces for key in each.failures) == sorted(expected)
@@ -91,7 +91,7 @@ def test_a_full_queue_loses_nothing_that_the_journal_has(journal, tmp_path, caps
 
 @pytest.mark.parametrize("status", [400, 503])
 def test_a_collector_that_refuses_costs_no_failure(journal, capsys, caplog, status):
-    """Of 100 failures none arrives, no call waits for it, and an import sends each once."""
+    """Of 100 failures none arrives, no call waits for it, and an export sends each once."""
     caplog.set_level(logging.CRITICAL, "opentelemetry")
     provider = TracerProvider(shutdown_on_exit=False)
     with Receiver(status) as refusing:
@@ -104,10 +104,10 @@ def test_a_collector_that_refuses_costs_no_failure(journal, capsys, caplog, stat
         refused = refusing.failures()
     assert set(refused) <= set(expected)
     with Receiver() as receiver:
-        assert f"{FAILURES} imported" in imported(capsys, journal, f"{receiver.endpoint}/v1/traces")
+        assert f"{FAILURES} exported" in exported(capsys, journal, f"{receiver.endpoint}/v1/traces")
         assert receiver.failures() == dict.fromkeys(expected, 1)
         first = receiver.spans()
-        imported(capsys, journal, f"{receiver.endpoint}/v1/traces")
+        exported(capsys, journal, f"{receiver.endpoint}/v1/traces")
         again = receiver.spans()[len(first) :]
     # An endpoint cannot be asked: what is sent again is the same spans.
     assert [span.SerializeToString() for span in again] == [

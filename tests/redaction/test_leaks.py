@@ -226,10 +226,10 @@ def unescaped(line: str) -> Iterator[str]:
 def test_nothing_is_exported(tmp_path):
     """From rows to a file of traces."""
     pytest.importorskip(
-        "opentelemetry.exporter.otlp.json.file", reason="imports into files are written by it"
+        "opentelemetry.exporter.otlp.json.file", reason="exports into files are written by it"
     )
     out = tmp_path / "out.jsonl"
-    assert main(["import", str(rows(tmp_path / "rows.jsonl")), "--to", str(out)]) == 0
+    assert main(["export", str(rows(tmp_path / "rows.jsonl")), "-o", str(out)]) == 0
     assert leaked(out.read_text()) == []
 
 

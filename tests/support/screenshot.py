@@ -50,7 +50,7 @@ def run_demo(backend: Jaeger, file: Path) -> Trace:
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         "FAILGRAPH_JAEGER_URL": backend.query,
     }
-    command = [sys.executable, "-m", "failgraph", "demo", "--out", str(file)]
+    command = [sys.executable, "-m", "failgraph", "demo", "-o", str(file)]
     subprocess.run(command, env={**os.environ, **settings}, stdout=subprocess.DEVNULL, check=True)
     (trace,) = [trace for trace in read(file).traces if ROLLOUT in trace.rollout_ids]
     return trace

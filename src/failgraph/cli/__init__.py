@@ -11,6 +11,7 @@ from importlib import import_module
 from failgraph.cli.exit_codes import DONE, NO_SOURCE, WRONG_USE
 from failgraph.cli.messages import discard_stdout, print_message, print_redacted
 from failgraph.cli.parser import build_parser
+from failgraph.cli.renamed import reject_old_names
 from failgraph.errors import ConfigError, SourceError
 
 _MAX_DIGITS = 20_000  # the codec reads integers of up to this length; Python prints only 4,300
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    reject_old_names(argv)
     arguments = build_parser().parse_args(argv)
     if arguments.checks_settings:
         _check_settings()

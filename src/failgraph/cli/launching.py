@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from failgraph.cli.exit_codes import DONE, FINDING, WRONG_USE
+from failgraph.cli.exit_codes import CANNOT_RUN, DONE, NO_PROGRAM, NO_SOURCE, WRONG_USE
 from failgraph.cli.messages import print_message, print_redacted
 from failgraph.settings.names import ENABLED
 
@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Replace this process by the given program, with failgraph enabled.
 
     Returns:
-        The exit code, if the program cannot be started.
+        The exit code if the program cannot be started: that of shells.
     """
     argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not argv:
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - what was asked for
     except (OSError, ValueError) as error:
         print_redacted(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}")
-    return WRONG_USE
+        return NO_PROGRAM if isinstance(error, FileNotFoundError) else CANNOT_RUN
 
 
 def demo(arguments: argparse.Namespace) -> int:
@@ -38,4 +38,4 @@ def demo(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         print_message(f"the demo needs {error.name}. Run: pip install 'failgraph[demo]'")
         return WRONG_USE
-    return DONE if run(arguments.out, draw_trees) else FINDING
+    return DONE if run(arguments.output, draw_trees) else NO_SOURCE

@@ -54,8 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
         "Show which failure of a NeMo Gym rollout caused which, from OpenTelemetry traces."
     )
     parser.epilog = (
-        "exit codes: 0 success, 1 a finding (--strict, doctor), 2 wrong arguments or settings,"
-        " 3 the source cannot be read or does not have that trace"
+        "exit codes: 0 done, 1 --strict or doctor found a problem, 2 wrong use or settings,"
+        " 3 a source cannot be read or has no such trace, or an output cannot be written"
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
@@ -71,7 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out",
+        "-o",
+        "--output",
         metavar="FILE",
         help="new file for the traces, as OTLP JSON lines (default: a temporary file)",
     )
@@ -99,15 +100,16 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_import(parser: argparse.ArgumentParser) -> None:
+def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files",
-        metavar="FILE",
+        "sources",
+        metavar="SOURCE",
         nargs="+",
         help="rollouts.jsonl, rollouts_failures.jsonl or a journal; may be gzip",
     )
     parser.add_argument(
-        "--to",
+        "-o",
+        "--output",
         metavar="TARGET",
         required=True,
         help="OTLP endpoint such as http://localhost:4317, or file of OTLP JSON lines",
@@ -154,10 +156,10 @@ _COMMANDS = (
         _add_reading,
     ),
     _Command(
-        "import",
-        "turn saved rollouts or a journal into traces",
-        "importing:import_files",
-        _add_import,
+        "export",
+        "send saved rollouts or journals to an OTLP endpoint or into a file",
+        "exporting:export",
+        _add_export,
     ),
     _Command(
         "doctor",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from failgraph.demo.fleet import COLLECTOR, SERVERS, fleet, traces_file, unsent_mark
 from failgraph.demo.rollouts import ROLLOUTS
-from failgraph.errors import ConfigError
+from failgraph.errors import ConfigError, SourceError
 from failgraph.otlp import ENDPOINTS, PROTOCOLS, OtlpEndpoint, endpoint_from_env, is_listening
 from failgraph.readers import Trace, read, spans
 from failgraph.redaction.display import display
@@ -66,7 +66,8 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> bool:
         True if all rollouts ran, and their traces arrived if they were sent to an endpoint.
 
     Raises:
-        ConfigError: The environment or the file cannot be used.
+        ConfigError: Tracing is turned off, or the file is not empty.
+        SourceError: The endpoint cannot be reached, or the file cannot be written.
     """
     endpoint = _endpoint()
     file = _create(out)
@@ -95,16 +96,20 @@ def _endpoint() -> OtlpEndpoint | None:
         return None
     endpoint = endpoint_from_env(os.environ)
     if not is_listening(endpoint):
-        problem = (
+        raise SourceError(
             f"cannot connect to {endpoint.address}."
             f" Start a Collector there, or unset {endpoint.named_by}."
         )
-        raise ConfigError([problem])
     return endpoint
 
 
 def _create(out: str | None) -> _OutputFile:
-    """Create the file for the traces. Raise ConfigError if it exists and is not empty."""
+    """Create the file for the traces.
+
+    Raises:
+        ConfigError: It exists and is not empty.
+        SourceError: It cannot be written.
+    """
     if not out:
         handle, path = tempfile.mkstemp(prefix="failgraph-demo-", suffix=".jsonl")
         os.close(handle)
@@ -115,7 +120,7 @@ def _create(out: str | None) -> _OutputFile:
         with open(path, "a") as file:
             size = file.tell()
     except OSError as error:
-        raise ConfigError([f"cannot write {display(path)}: {error.strerror}"]) from error
+        raise SourceError(f"cannot write {path}: {error.strerror}") from error
     if size:
         raise ConfigError([f"{display(path)} exists and is not empty. Give a new file."])
     return _OutputFile(path, is_new)

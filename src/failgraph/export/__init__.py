@@ -1,1 +1,1 @@
-"""Import of saved rows and journals into a file or an OTLP endpoint, with a count of every row."""
+"""Saved rows and journals as traces in a file or at an OTLP endpoint, with a count of every row."""

@@ -1,4 +1,4 @@
-"""OTLP endpoints as targets of an import."""
+"""OTLP endpoints as targets of an export."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def _parsed(endpoint: str) -> SplitResult:
     except ValueError:
         pass
     raise ConfigError(
-        [f"--to {display(endpoint)} is not an OTLP endpoint such as http://localhost:4317"]
+        [f"-o {display(endpoint)} is not an OTLP endpoint such as http://localhost:4317"]
     )

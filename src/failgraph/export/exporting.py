@@ -1,4 +1,4 @@
-"""The import: sends the failures of all files to a target in batches, and counts every row."""
+"""The export: sends the failures of all files to a target in batches, and counts every row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from failgraph.codec.attributes import text_bytes
 from failgraph.export.inputs import FailureInput, JournalFailure, SavedAttempt, read_input
 from failgraph.export.known import key_of_input
-from failgraph.export.result import ImportResult
+from failgraph.export.result import ExportResult
 from failgraph.export.spans import span_of
 from failgraph.export.targets import ExportTarget, open_target
 from failgraph.readers.row_spans import attempt_failure_kind
@@ -21,17 +21,17 @@ _BATCH_SPANS = 512
 _BATCH_BYTES = 1 << 20  # of text; gRPC servers reject messages of more than 4 MiB
 
 
-def import_files(
+def export_sources(
     paths: Sequence[str],
-    to: str,
+    output: str,
     environ: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
-) -> ImportResult:
-    """Import saved rows and journals into a file or an endpoint.
+) -> ExportResult:
+    """Write saved rows and journals as traces to a file or an endpoint.
 
     Args:
         paths: The files to read.
-        to: The file or endpoint that gets their traces.
+        output: The file or endpoint that gets their traces.
         environ: Configures the exporter of an endpoint.
         progress: Called with the bytes read and the bytes of all files.
 
@@ -39,11 +39,11 @@ def import_files(
         The count of all rows, and what was wrong with rows, files and the target.
 
     Raises:
-        ConfigError: `to` is neither an endpoint nor a file that can be appended to.
-        SourceError: The file `to` cannot be written.
+        ConfigError: `output` is neither an endpoint nor a file that can be appended to.
+        SourceError: The file cannot be written.
     """
-    result = ImportResult()
-    with open_target(to, paths, environ) as target:
+    result = ExportResult()
+    with open_target(output, paths, environ) as target:
         result.into_file = target.is_file
         batch = _Batch(target, result)
         for path, progress_of_file in zip(paths, _progress_by_file(paths, progress), strict=True):
@@ -58,7 +58,7 @@ def import_files(
 class _Batch:
     """Spans that are not sent yet."""
 
-    def __init__(self, target: ExportTarget, result: ImportResult) -> None:
+    def __init__(self, target: ExportTarget, result: ExportResult) -> None:
         self._target = target
         self._result = result
         self._spans: list[ReadableSpan] = []
@@ -88,7 +88,7 @@ class _Batch:
         spans, recovered = self._spans, self._recovered
         self._spans, self._bytes, self._recovered = [], 0, 0
         if not spans or self._target.send(spans):
-            self._result.imported += len(spans)
+            self._result.exported += len(spans)
             self._result.recovered += recovered
             return True
         self._result.not_sent += len(spans)
@@ -97,7 +97,7 @@ class _Batch:
 
     def _refusal(self) -> str:
         verb = "write to" if self._target.is_file else "send to"
-        sent, failed = self._result.imported, self._result.not_sent
+        sent, failed = self._result.exported, self._result.not_sent
         reason = self._target.failure_reason().rstrip(".")
         return (
             f"cannot {verb} {self._target.name}: {reason}."

@@ -1,4 +1,4 @@
-"""Files of OTLP JSON lines as targets of an import."""
+"""Files of OTLP JSON lines as targets of an export."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
 
     Args:
         path: The file.
-        inputs: The files to import, which must not include it.
+        inputs: The files to export, which must not include it.
 
     Raises:
         ConfigError: The file is one of `inputs` or has something other than OTLP JSON lines, or
@@ -47,10 +47,7 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
     try:
         from opentelemetry.exporter.otlp.json.file import FileSpanExporter
     except ImportError:
-        problem = (
-            "importing into a file needs OpenTelemetry's file exporter."
-            " Run: pip install 'failgraph[cli]'"
-        )
+        problem = "-o FILE needs OpenTelemetry's file exporter. Run: pip install 'failgraph[cli]'"
         raise ConfigError([problem]) from None
     is_new = not os.path.exists(path)
     if not is_new:
@@ -74,11 +71,11 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
 def _check_existing(path: str, inputs: Sequence[str]) -> None:
     """Raise ConfigError if the file must not be appended to."""
     if any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
-        raise ConfigError([f"--to {display(path)} is also a file to import; give another file"])
+        raise ConfigError([f"-o {display(path)} is also a source. Give another file."])
     if not os.path.isfile(path):
         problem = (
-            f"--to {display(path)} is not a regular file;"
-            " give a file, or an endpoint such as http://localhost:4317"
+            f"-o {display(path)} is not a regular file."
+            " Give a file, or an endpoint such as http://localhost:4317."
         )
         raise ConfigError([problem])
 
@@ -92,7 +89,7 @@ def _known_keys(path: str) -> set[bytes]:
     # The first line is not parsed: a full disk may have cut it off.
     if not _OTLP.match(head):
         raise ConfigError(
-            [f"--to {display(path)} exists and does not have OTLP JSON lines; give a new file"]
+            [f"-o {display(path)} exists and does not have OTLP JSON lines. Give a new file."]
         )
     try:
         return {key for span in spans(path) for key in keys_of_span(span)}

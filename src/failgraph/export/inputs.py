@@ -1,4 +1,4 @@
-"""Files to import: rows that NeMo Gym saved, and journals. Each is read once, line by line."""
+"""Files to export: rows that NeMo Gym saved, and journals. Each is read once, line by line."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class _FileReader:
             yield RowWithoutFailure()
         yield from self._held
         for _ in range(self._malformed_count - len(self._held)):
-            yield MalformedRow("")  # not named: ImportResult names no more than were held
+            yield MalformedRow("")  # not named: ExportResult names no more than were held
 
     def _malformed(self, reason: str) -> Iterator[InputItem]:
         """Yield a malformed row, or hold it back."""

@@ -1,4 +1,4 @@
-"""Keys that tell what a file already has, so that an import adds nothing twice."""
+"""Keys that tell what a file already has, so that an export adds nothing twice."""
 
 from __future__ import annotations
 

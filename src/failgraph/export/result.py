@@ -1,4 +1,4 @@
-"""The result of an import: counts of rows, and what went wrong."""
+"""The result of an export: counts of rows, and what went wrong."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _MAX_CLASSES = 1000
 
 
 @dataclass(slots=True)
-class ImportResult:
+class ExportResult:
     """Counts of rows, and one sentence for each thing that went wrong.
 
     Attributes:
         into_file: True if the target is a file, which tells what it already has.
         rows: Rows and journal lines read: the sum of the next five counts.
-        imported: Rows that the target took.
+        exported: Rows that the target took.
         already_there: Rows that the target already had.
         not_a_failure: Rows without a failure.
         malformed: Rows that cannot be read.
         not_sent: Rows that the target refused. The rows after them are not read.
-        recovered: Imported attempts that scored in spite of their failures.
+        recovered: Exported attempts that scored in spite of their failures.
         unknown_classes: Rows by failure class, for classes that Gym's table does not have.
         problems: Sentences about the first malformed rows and about empty files.
         unnamed: Malformed rows without a sentence in `problems`.
@@ -42,7 +42,7 @@ class ImportResult:
 
     into_file: bool = True
     rows: int = 0
-    imported: int = 0
+    exported: int = 0
     already_there: int = 0
     not_a_failure: int = 0
     malformed: int = 0

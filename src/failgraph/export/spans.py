@@ -1,6 +1,6 @@
 """Spans of OpenTelemetry's SDK, made of saved attempts and journal failures.
 
-The same input always gives the same bytes, so that an import can be repeated.
+The same input always gives the same bytes, so that an export can be repeated.
 """
 
 from __future__ import annotations
@@ -100,6 +100,6 @@ def _resource(service: str) -> Resource:
 @functools.cache
 def _scope() -> InstrumentationScope:
     try:
-        return InstrumentationScope("failgraph.import", version("failgraph"))
+        return InstrumentationScope("failgraph.export", version("failgraph"))
     except PackageNotFoundError:  # copied, not installed
-        return InstrumentationScope("failgraph.import")
+        return InstrumentationScope("failgraph.export")

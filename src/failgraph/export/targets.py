@@ -1,4 +1,4 @@
-"""Where imported traces go: a file or an OTLP endpoint."""
+"""Where exported traces go: a file or an OTLP endpoint."""
 
 from __future__ import annotations
 
@@ -63,39 +63,38 @@ class ExportTarget:
 
 @contextmanager
 def open_target(
-    to: str, inputs: Sequence[str], environ: Mapping[str, str]
+    output: str, inputs: Sequence[str], environ: Mapping[str, str]
 ) -> Iterator[ExportTarget]:
-    """Open the target that `--to` names.
+    """Open the target that `-o` names.
 
     Args:
-        to: The URL of an endpoint, or the name of a file.
-        inputs: The files to import, which must not include the target.
+        output: The URL of an endpoint, or the name of a file.
+        inputs: The files to export, which must not include the target.
         environ: Configures the exporter of an endpoint.
 
     Raises:
-        ConfigError: `to` is neither an endpoint nor a file that can be appended to.
+        ConfigError: `output` is neither an endpoint nor a file that can be appended to.
         SourceError: The file cannot be written.
     """
     with captured_log() as log:
-        if _URL.match(to):
-            exporter = endpoint_exporter(to, environ)
+        if _URL.match(output):
+            exporter = endpoint_exporter(output, environ)
             try:
-                yield ExportTarget(display(to), exporter, log)
+                yield ExportTarget(display(output), exporter, log)
             finally:
                 exporter.shutdown()
             return
-        _check_file_name(to)
-        with open_trace_file(to, inputs) as file:
-            yield ExportTarget(display(to), file.exporter, log, file.known_keys, is_file=True)
+        _check_file_name(output)
+        with open_trace_file(output, inputs) as file:
+            yield ExportTarget(display(output), file.exporter, log, file.known_keys, is_file=True)
 
 
-def _check_file_name(to: str) -> None:
-    """Raise ConfigError if `to` looks like something other than a file."""
-    if to == "-":
+def _check_file_name(output: str) -> None:
+    """Raise ConfigError if `output` looks like something other than a file."""
+    if output == "-":
         raise ConfigError(
-            ["--to - is not supported: the summary goes to standard output; give a file"]
+            ["-o - is not supported: the summary goes to standard output. Give a file."]
         )
-    if _HOST_AND_PORT.fullmatch(to) and not os.path.exists(to):
-        raise ConfigError(
-            [f"--to {display(to)} is neither a file nor a URL; did you mean http://{display(to)}?"]
-        )
+    if _HOST_AND_PORT.fullmatch(output) and not os.path.exists(output):
+        name = display(output)
+        raise ConfigError([f"-o {name} is neither a file nor a URL. Did you mean http://{name}?"])

@@ -1,4 +1,4 @@
-"""The command `import`."""
+"""The command `export`."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from failgraph.redaction.display import display
 from failgraph.view.lines import count_of
 
 if TYPE_CHECKING:
-    from failgraph.export.result import ImportResult
+    from failgraph.export.result import ExportResult
 
 _MAX_CLASSES = 10  # unknown failure classes named in a message
 
 
-def import_files(arguments: argparse.Namespace) -> int:
-    """Import the given files, print what became of their rows, and return the exit code."""
+def export(arguments: argparse.Namespace) -> int:
+    """Export the given sources, print what became of their rows, and return the exit code."""
     from failgraph.export import exporting  # loads OpenTelemetry's SDK, which others do not need
 
     with reading_progress() as progress:
-        result = exporting.import_files(arguments.files, arguments.to, os.environ, progress)
+        result = exporting.export_sources(arguments.sources, arguments.output, os.environ, progress)
     print(_summary(result))
     for note in _notes(result):
         print_message(note)
     return NO_SOURCE if result.refused else DONE
 
 
-def _summary(result: ImportResult) -> str:
-    imported = f"{result.imported} imported"
+def _summary(result: ExportResult) -> str:
+    exported = f"{result.exported} exported"
     if result.recovered:
-        imported += f" ({result.recovered} recovered)"
+        exported += f" ({result.recovered} recovered)"
     parts = [
-        imported,
+        exported,
         f"{result.already_there} already there",
         f"{result.not_a_failure} not a failure",
         f"{result.malformed} malformed",
@@ -46,13 +46,13 @@ def _summary(result: ImportResult) -> str:
     return f"{count_of(result.rows, 'row', 'rows')}: {', '.join(parts)}"
 
 
-def _notes(result: ImportResult) -> Iterator[str]:
+def _notes(result: ExportResult) -> Iterator[str]:
     yield from result.problems
     if result.unnamed:
         yield f"{count_of(result.unnamed, 'more malformed row', 'more malformed rows')}"
     if result.unknown_classes:
         yield f"unknown failure classes, kept unchanged: {_unknown_classes(result)}"
-    if result.imported and not result.into_file:
+    if result.exported and not result.into_file:
         yield (
             "an endpoint cannot tell which rows it already has;"
             " rows that are sent again have the same ids and are counted once"
@@ -60,7 +60,7 @@ def _notes(result: ImportResult) -> Iterator[str]:
     yield from result.refused
 
 
-def _unknown_classes(result: ImportResult) -> str:
+def _unknown_classes(result: ExportResult) -> str:
     """Return the most common unknown classes with their numbers of rows."""
     common = result.unknown_classes.most_common(_MAX_CLASSES)
     text = ", ".join(f"{display(name, 80)} ({count})" for name, count in common)
