@@ -409,19 +409,90 @@ def test_installed_packages_are_hooked_only_for_the_check(environ):
     assert TracerProvider.__init__ is before
 
 
+def test_a_value_in_place_of_an_invalid_one_is_called_so(environ):
+    """The value that applies did not come from the environment, and the problem is named once."""
+    seen = list(run_checks(environ(FAILGRAPH_LINKS="sideways")))
+    texts = [check.text for check in seen if check.text.startswith("FAILGRAPH_LINKS")]
+    assert texts == [
+        "FAILGRAPH_LINKS must be cross, all or off, not 'sideways'",
+        "FAILGRAPH_LINKS=cross (in place of an invalid value)",
+    ]
+
+
+def test_brief_results_leave_out_defaults(environ):
+    """Without -v there are problems, notes, settings that differ from the default, and no others.
+
+    A setting that is set to its default differs from nothing.
+    """
+    with Receiver() as receiver:
+        here = environ(
+            **sends_to(receiver),
+            FAILGRAPH_CAPTURE="failures",
+            FAILGRAPH_JAEGER_URL="http://127.0.0.1:1",
+        )
+        texts = [check.text for check in run_checks(here) if check.is_brief]
+    endpoint = receiver.endpoint.removeprefix("http://")
+    assert texts == [
+        "FAILGRAPH_JAEGER_URL=http://127.0.0.1:1 (from the environment)",
+        f"{endpoint} (http/protobuf, from OTEL_EXPORTER_OTLP_ENDPOINT) accepts connections",
+        "not read back: no SOURCE was given",
+    ]
+
+
+def run_command(*arguments, **variables):
+    """Run `failgraph doctor` with the variables in addition to those of this process."""
+    return subprocess.run(
+        [sys.executable, "-m", "failgraph", "doctor", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+    )
+
+
+NAME_A_BACKEND = "To see that failures arrive, name the backend, such as: failgraph doctor jaeger"
+
+
+@pytest.mark.parametrize(
+    ("variables", "arguments", "last"),
+    [
+        ({}, (), f"no problems. {NAME_A_BACKEND}"),
+        (
+            {},
+            ("{file}",),
+            "no problems. {arrive} Start your program with: failgraph run -- COMMAND",
+        ),
+        (
+            {"FAILGRAPH_ENABLED": "true"},
+            ("{file}",),
+            "no problems. {arrive} Start your program with the same variables.",
+        ),
+        (
+            {"FAILGRAPH_CAPTURE": "some"},
+            (),
+            "1 problem. Fix it, then run failgraph doctor again (-v prints all checks).",
+        ),
+    ],
+    ids=["sent", "read back", "enabled", "problem"],
+)
+def test_the_last_line_says_what_to_do_next(environ, tmp_path, variables, arguments, last):
+    """It counts the problems, and names the next command."""
+    environ()
+    file = tmp_path / "traces.bin"
+    file.touch()
+    with Receiver(file=file) as receiver:
+        ran = run_command(
+            *(each.format(file=file) for each in arguments), **sends_to(receiver, **variables)
+        )
+    assert (ran.returncode, ran.stderr) == (int(not last.startswith("no problems")), "")
+    assert ran.stdout.splitlines()[-1] == last.format(arrive=f"Failures arrive in {file}.")
+
+
 def test_the_command_exits_with_1_for_a_problem():
     """The command prints results by part, as text or JSON, and exits with 1 for a problem."""
     with Receiver() as receiver:
-        env = {**os.environ, **sends_to(receiver)}
-        good = subprocess.run(
-            [sys.executable, "-m", "failgraph", "doctor"], capture_output=True, text=True, env=env
-        )
-        bad = subprocess.run(
-            [sys.executable, "-m", "failgraph", "doctor", "--json"],
-            capture_output=True,
-            text=True,
-            env={**env, "FAILGRAPH_LINKS": "sideways"},
-        )
+        there = sends_to(receiver)
+        good = run_command("-v", **there)
+        bad = run_command("--json", **there, FAILGRAPH_LINKS="sideways")
     assert (good.returncode, good.stderr) == (0, "")
     assert [line for line in good.stdout.splitlines() if not line.startswith(" ")] == [
         "settings",
@@ -429,7 +500,7 @@ def test_the_command_exits_with_1_for_a_problem():
         "attachment",
         "endpoint",
         "round trip",
-        "no problems",
+        good.stdout.splitlines()[-1],
     ]
     assert (bad.returncode, bad.stderr) == (1, "")
     rows = [json.loads(line) for line in bad.stdout.splitlines()]

@@ -42,7 +42,8 @@ CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
 LANGUAGES = {"mermaid", "python", "sh", "text", "traceql"}
 NOT_RUN = ("curl ", "opentelemetry-instrument ", "pip install --upgrade pip")
 EXPECTED = {
-    "failgraph doctor": "FAILGRAPH_ENABLED",
+    "failgraph doctor -v": "FAILGRAPH_ENABLED=unset (default)",
+    "failgraph doctor": " problem",
     "failgraph run -- python server.py": "enabled true\n",
     "FAILGRAPH_ENABLED=true python server.py": "enabled true\n",
     "failgraph export journal": " 0 exported, ",  # nothing was lost

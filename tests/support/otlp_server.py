@@ -6,6 +6,7 @@ import gzip
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -16,11 +17,15 @@ class Receiver:
     Args:
         status: The status of every reply.
         repeats: Repeat the headers of the request in the body of the reply.
+        file: Gets what arrived before each reply, as from the file exporter of a Collector.
     """
 
-    def __init__(self, status: int = 200, *, repeats: bool = False) -> None:
+    def __init__(
+        self, status: int = 200, *, repeats: bool = False, file: Path | None = None
+    ) -> None:
         self.status = status
         self.repeats = repeats
+        self.file = file
 
     def __enter__(self):
         self.bodies: list[bytes] = []
@@ -33,6 +38,8 @@ class Receiver:
                     body = gzip.decompress(body)
                 if self.path.endswith("/v1/traces"):
                     receiver.bodies.append(body)
+                    if receiver.file is not None:
+                        receiver.file.write_bytes(receiver.text())
                 answer = str(self.headers).encode() if receiver.repeats else b""
                 self.send_response(receiver.status)
                 self.send_header("content-type", "application/x-protobuf")

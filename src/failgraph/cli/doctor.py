@@ -19,7 +19,7 @@ from failgraph.readers import Reading, read
 from failgraph.redaction.display import display
 from failgraph.settings import current
 from failgraph.traces.query import Query
-from failgraph.view.lines import Line, Segment
+from failgraph.view.lines import Line, Segment, count_of
 
 if TYPE_CHECKING:
     from failgraph.doctor import CheckResult, TraceSource
@@ -39,18 +39,19 @@ def doctor(arguments: argparse.Namespace) -> int:
     # may contain values of its variables.
     logging.getLogger().addHandler(logging.NullHandler())
     source = None if arguments.source is None else _trace_source(arguments.source)
-    results: list[CheckResult] = []
+    problems = 0
+    part = None
     for result in run_checks(os.environ, source):
+        problems += result.state == "problem"
         if arguments.json:
-            print(json.dumps(result._asdict()))
-        else:
-            is_new_part = not results or results[-1].part != result.part
-            print_lines(_lines(result, with_part=is_new_part))
+            row = {"part": result.part, "state": result.state, "text": result.text}
+            print(json.dumps(row))
+        elif arguments.verbose or result.is_brief:
+            print_lines(_lines(result, with_part=result.part != part))
+            part = result.part
         sys.stdout.flush()
-        results.append(result)
-    problems = sum(result.state == "problem" for result in results)
     if not arguments.json:
-        print_lines([_summary(problems)])
+        print_lines([_summary(problems, source)])
     return FINDING if problems else DONE
 
 
@@ -60,9 +61,22 @@ def _lines(result: CheckResult, *, with_part: bool) -> Iterable[Line]:
     yield [Segment(f"  {result.state:<9}", _ROLES[result.state]), Segment(result.text)]
 
 
-def _summary(problems: int) -> Line:
-    count = f"{problems or 'no'} {'problem' if problems == 1 else 'problems'}"
-    return [Segment(count, _ROLES["problem" if problems else "ok"])]
+def _summary(problems: int, source: TraceSource | None) -> Line:
+    """Return the last line: how many problems there are, and what to do next."""
+    if problems:
+        count = count_of(problems, "problem", "problems")
+        fix = "it" if problems == 1 else "them"
+        again = f". Fix {fix}, then run failgraph doctor again (-v prints all checks)."
+        return [Segment(count, _ROLES["problem"]), Segment(again)]
+    return [Segment("no problems", "name"), Segment(f". {_next_step(source)}")]
+
+
+def _next_step(source: TraceSource | None) -> str:
+    if source is None:
+        return "To see that failures arrive, name the backend, such as: failgraph doctor jaeger"
+    if current().enabled:
+        return f"Failures arrive in {source.name}. Start your program with the same variables."
+    return f"Failures arrive in {source.name}. Start your program with: failgraph run -- COMMAND"
 
 
 def _trace_source(given: str) -> TraceSource:

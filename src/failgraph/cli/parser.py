@@ -123,7 +123,15 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="where exported traces arrive: jaeger, tempo, a URL, or a Collector's file",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object per check")
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print all checks, also of defaults",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print all checks, one JSON object per line"
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

@@ -17,11 +17,19 @@ class CheckResult(NamedTuple):
         part: `settings`, `journal`, `attachment`, `endpoint` or `round trip`.
         state: `problem` if failures would be lost or not recorded; `note` if it is worth knowing.
         text: One line for people, safe to show.
+        is_notable: True if an `ok` tells something about this setup: it is not a default, or it was
+            asked for.
     """
 
     part: str
     state: State
     text: str
+    is_notable: bool = False
+
+    @property
+    def is_brief(self) -> bool:
+        """True if the result is also shown to somebody who did not ask for all of them."""
+        return self.state != "ok" or self.is_notable
 
 
 class TraceSource(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from failgraph.doctor.check import CheckResult
 from failgraph.otlp import HEADERS
@@ -47,23 +48,32 @@ def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
     elif (missing := redact_with_problem()) is not None:
         problems += (f"{missing}; every text is hidden until this is fixed",)
     yield from (CheckResult(PART, "problem", problem) for problem in problems)
+    defaults = Settings()
     for name in NAMES:
-        yield CheckResult(
-            PART,
-            "ok",
-            f"{name}={_shown_value(settings, environ, name)} ({_source_of(environ, name)})",
-        )
+        text = f"{name}={_shown_value(settings, environ, name)} ({_source_of(environ, name)})"
+        is_default = _value(settings, name) == _value(defaults, name)
+        yield CheckResult(PART, "ok", text, is_notable=not is_default)
     yield from _check_configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
     yield from _check_opentelemetry(environ)
 
 
 def _source_of(environ: Mapping[str, str], name: str) -> str:
-    return "from the environment" if environ.get(name, "").strip() else "default"
+    text = environ.get(name, "")
+    if not text.strip():
+        return "default"
+    settings, problems = from_env({name: text})
+    if problems or settings.redact_fault is not None:
+        return "in place of an invalid value"
+    return "from the environment"
+
+
+def _value(settings: Settings, name: str) -> Any:
+    return getattr(settings, name.removeprefix(PREFIX).lower())
 
 
 def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> str:
     """Return the value of a setting, safe to show."""
-    value = getattr(settings, name.removeprefix(PREFIX).lower())
+    value = _value(settings, name)
     if name in _SECRET:
         return "set, not shown" if value else "unset"
     if isinstance(value, bool):

@@ -32,7 +32,8 @@ def check_endpoint(
     source = f"from {endpoint.named_by}" if endpoint.named_by else "OpenTelemetry's default"
     name = f"{endpoint.address} ({endpoint.protocol}, {source})"
     if listening:
-        yield CheckResult(PART, "ok", f"{name} accepts connections")
+        is_default = endpoint.named_by is None
+        yield CheckResult(PART, "ok", f"{name} accepts connections", is_notable=not is_default)
     else:
         text = (
             f"cannot connect to {name}. Start a Collector or Jaeger there,"

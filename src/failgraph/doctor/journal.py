@@ -25,7 +25,8 @@ def check_journal(settings: Settings) -> Iterator[CheckResult]:
     if not os.path.isdir(folder):
         above = os.path.dirname(folder)
         if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):
-            yield CheckResult(PART, "ok", f"{name} will be created with the first failure")
+            text = f"{name} will be created with the first failure"
+            yield CheckResult(PART, "ok", text, is_notable=True)
         else:
             text = f"cannot create {name}. Create it, or set {JOURNAL} to another directory."
             yield CheckResult(PART, "problem", text)
@@ -43,7 +44,7 @@ def check_journal(settings: Settings) -> Iterator[CheckResult]:
     files = count_of(len(sizes), "file", "files")
     limit = _format_size(settings.journal_max_bytes)
     text = f"{name} is writable: {files}, {_format_size(sum(sizes))}; at most {limit} per process"
-    yield CheckResult(PART, "ok", text)
+    yield CheckResult(PART, "ok", text, is_notable=True)
     free = room.f_bavail * room.f_frsize
     if free < settings.journal_max_bytes:
         text = f"its disk has {_format_size(free)} free, less than {JOURNAL_MAX_BYTES} ({limit})"

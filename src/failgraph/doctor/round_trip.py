@@ -54,10 +54,9 @@ def check_round_trip(
         yield CheckResult(PART, "problem", f"cannot export to {endpoint.address}: {failure}")
         return
     sent = f"sent trace {graph.trace.trace_id} to {endpoint.address} ({endpoint.protocol})"
-    yield CheckResult(PART, "ok", sent)
+    yield CheckResult(PART, "ok", sent, is_notable=source is not None)
     if source is None:
-        text = "not read back. Name the backend, for example: failgraph doctor jaeger"
-        yield CheckResult(PART, "note", text)
+        yield CheckResult(PART, "note", "not read back: no SOURCE was given")
         return
     yield from _check_source(source, graph.trace, endpoint)
 
@@ -79,12 +78,12 @@ def _check_source(
         yield CheckResult(PART, "problem", text)
         return
     lost = list(trace_differences(sent, received))
-    yield from _leg(f"between the exporter and {source.name}", lost)
+    yield from _leg(f"between the exporter and {source.name}", lost, is_notable=True)
 
 
-def _leg(where: str, lost: Sequence[str]) -> Iterator[CheckResult]:
+def _leg(where: str, lost: Sequence[str], *, is_notable: bool = False) -> Iterator[CheckResult]:
     if not lost:
-        yield CheckResult(PART, "ok", f"nothing was lost {where}")
+        yield CheckResult(PART, "ok", f"nothing was lost {where}", is_notable)
     for difference in lost:
         yield CheckResult(PART, "problem", f"lost {where}: {difference}")
 
