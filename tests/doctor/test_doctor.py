@@ -244,6 +244,18 @@ def test_exclusion_by_opentelemetry_is_a_problem(environ, names):
     )
 
 
+def test_auto_instrumentation_that_is_not_installed_is_a_problem(environ, monkeypatch):
+    """Without OpenTelemetry's instrumentation nothing makes spans, so it is a problem, once."""
+    here = environ(FAILGRAPH_ENABLED="true", FAILGRAPH_AUTO_INSTRUMENT="true")
+    assert texts_of(run_checks(here), "attachment", "problem") == []
+    monkeypatch.setattr("failgraph.doctor.attachment._AUTO_INSTRUMENTATION", "no_such.module")
+    (text,) = texts_of(run_checks(here), "attachment", "problem")
+    assert text == (
+        "FAILGRAPH_AUTO_INSTRUMENT=true has no effect: OpenTelemetry's instrumentation is not"
+        ' installed. Run pip install "failgraph[auto]".'
+    )
+
+
 def test_the_start_up_file_counts_only_where_python_looks(monkeypatch, tmp_path):
     """The user's site-packages count only if Python reads them; virtual environments rarely do."""
     from failgraph.doctor.attachment import _check_start_up_file
@@ -267,6 +279,51 @@ def test_every_setting_is_shown_without_secrets(environ):
     assert "FAILGRAPH_REASON=on (default)" in texts
     assert {f"{name}=set, not shown (from the environment)" for name in SECRETS} <= set(texts)
     assert "sesame" not in repr(list(run_checks(here)))
+
+
+@pytest.mark.parametrize(
+    ("variables", "name", "reason"),
+    [
+        (
+            {"FAILGRAPH_JOURNAL_MAX_BYTES": "65536"},
+            "JOURNAL_MAX_BYTES",
+            "without FAILGRAPH_JOURNAL",
+        ),
+        (
+            {"FAILGRAPH_REDACT": "false", "FAILGRAPH_REDACT_PATTERNS": "sesame"},
+            "REDACT_PATTERNS",
+            "while FAILGRAPH_REDACT=false",
+        ),
+        (
+            {"FAILGRAPH_REDACT": "false", "FAILGRAPH_REDACT_WITH": "os:fspath"},
+            "REDACT_WITH",
+            "while FAILGRAPH_REDACT=false",
+        ),
+        (
+            {"FAILGRAPH_ENABLED": "false", "FAILGRAPH_AUTO_INSTRUMENT": "true"},
+            "AUTO_INSTRUMENT",
+            "while FAILGRAPH_ENABLED=false",
+        ),
+        (
+            {"FAILGRAPH_ENABLED": "false", "FAILGRAPH_CAPTURE": "failures"},
+            "CAPTURE",
+            "while FAILGRAPH_ENABLED=false",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_setting_without_effect_is_a_note(environ, variables, name, reason):
+    """A setting that is set and has no effect is named with the reason, in place of an `ok`."""
+    seen = list(run_checks(environ(**variables)))
+    (check,) = (each for each in seen if each.text.startswith(f"FAILGRAPH_{name}="))
+    assert check.state == "note"
+    assert check.text.endswith(f" (from the environment) has no effect {reason}")
+
+
+def test_a_setting_that_is_not_set_has_nothing_to_have_an_effect(environ):
+    """A default is never called without effect, whatever the other settings say."""
+    here = environ(FAILGRAPH_ENABLED="false", FAILGRAPH_REDACT="false")
+    assert not any("no effect" in check.text for check in run_checks(here))
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from failgraph.instrumentation import hooks
 from failgraph.instrumentation.attach import attach, detach
 from failgraph.redaction.display import display
 from failgraph.settings import Settings
-from failgraph.settings.names import ENABLED
+from failgraph.settings.names import AUTO_INSTRUMENT, ENABLED
 
 PART = "attachment"
 _START_UP_FILE = "failgraph.pth"
+_AUTO_INSTRUMENTATION = "opentelemetry.instrumentation.auto_instrumentation"
 _EXCLUDED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 
 
@@ -27,6 +28,8 @@ def check_attachment(settings: Settings, environ: Mapping[str, str]) -> Iterator
     """Check each way to attach, then each package that failgraph hooks."""
     yield _check_enabling(settings, environ.get(_EXCLUDED, ""))
     yield _check_start_up_file()
+    if settings.auto_instrument and settings.enabled is not False:
+        yield from _check_auto_instrumentation()
     if not list(entry_points(group="opentelemetry_instrumentor", name="failgraph")):
         text = (
             "opentelemetry-instrument cannot find failgraph: no entry point."
@@ -66,6 +69,19 @@ def _check_start_up_file() -> CheckResult:
         " Install failgraph in this environment with pip."
     )
     return CheckResult(PART, "problem", text)
+
+
+def _check_auto_instrumentation() -> Iterator[CheckResult]:
+    try:
+        is_installed = find_spec(_AUTO_INSTRUMENTATION) is not None
+    except ModuleNotFoundError:  # a package above it is not installed
+        is_installed = False
+    if not is_installed:
+        text = (
+            f"{AUTO_INSTRUMENT}=true has no effect: OpenTelemetry's instrumentation is not"
+            ' installed. Run pip install "failgraph[auto]".'
+        )
+        yield CheckResult(PART, "problem", text)
 
 
 def _check_packages() -> Iterator[CheckResult]:

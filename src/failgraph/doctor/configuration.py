@@ -12,6 +12,7 @@ from failgraph.redaction import redact_with_problem, survives_redaction
 from failgraph.redaction.display import display
 from failgraph.redaction.markers import marker
 from failgraph.settings import Settings, from_env
+from failgraph.settings.effects import without_effect
 from failgraph.settings.names import (
     CHOICES,
     JAEGER_HEADERS,
@@ -49,18 +50,23 @@ def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
         problems += (f"{missing}; every text is hidden until this is fixed",)
     yield from (CheckResult(PART, "problem", problem) for problem in problems)
     defaults = Settings()
+    reasons = without_effect(settings)
     for name in NAMES:
-        text = f"{name}={_shown_value(settings, environ, name)} ({_source_of(environ, name)})"
         is_default = _value(settings, name) == _value(defaults, name)
-        yield CheckResult(PART, "ok", text, is_notable=not is_default)
+        source = _source_of(environ, name, is_default=is_default)
+        text = f"{name}={_shown_value(settings, environ, name)} ({source})"
+        if name in reasons and environ.get(name, "").strip():
+            yield CheckResult(PART, "note", f"{text} has no effect {reasons[name]}")
+        else:
+            yield CheckResult(PART, "ok", text, is_notable=not is_default)
     yield from _check_configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
     yield from _check_opentelemetry(environ)
 
 
-def _source_of(environ: Mapping[str, str], name: str) -> str:
+def _source_of(environ: Mapping[str, str], name: str, *, is_default: bool) -> str:
     text = environ.get(name, "")
     if not text.strip():
-        return "default"
+        return "default" if is_default else "because of another setting"
     settings, problems = from_env({name: text})
     if problems or settings.redact_fault is not None:
         return "in place of an invalid value"
