@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 
 from failgraph.diagnostics import count
 
@@ -13,6 +14,7 @@ MAX_ID_LENGTH = 128
 
 _MAX_INTERNED, _MAX_INTERNED_LENGTH = 1 << 16, 256
 _interned: dict[str, str] = {}
+_MIN_LIKENESS = 0.75  # of a suggestion, from 0 to 1: a letter wrong or two exchanged
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that move, hide, reorder or break text: controls, bidi, surrogates, …"""
@@ -87,3 +89,11 @@ def _escape_unsafe(char: str) -> str:
     if unicodedata.category(char) in _UNSAFE:
         return char.encode("unicode_escape").decode("ascii")
     return char
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Return ` (did you mean …?)` with the choice that is nearly the word, or an empty text."""
+    from difflib import get_close_matches  # needed for messages only
+
+    close = get_close_matches(word, choices, n=1, cutoff=_MIN_LIKENESS)
+    return f" (did you mean {close[0]}?)" if close else ""

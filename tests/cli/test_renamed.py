@@ -48,7 +48,7 @@ def test_arguments_of_another_program_are_left_alone(argv, monkeypatch, capsys):
 def test_run_ends_as_shells_do_if_the_program_cannot_be_started(tmp_path, capsys):
     """127 if there is no such program, 126 if it cannot be run, and one line says why."""
     assert main(["run", "--", str(tmp_path / "nothing")]) == 127
-    assert capsys.readouterr().err.endswith("nothing': No such file or directory\n")
+    assert capsys.readouterr().err.endswith("nothing: no such program. Check its name and PATH.\n")
     (tmp_path / "plain").write_text("text")
     assert main(["run", "--", str(tmp_path / "plain")]) == 126
-    assert capsys.readouterr().err.endswith("plain': Permission denied\n")
+    assert capsys.readouterr().err.endswith("plain: permission denied. Is it an executable file?\n")

@@ -23,8 +23,17 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         os.execvpe(argv[0], argv, {**os.environ, ENABLED: "true"})  # noqa: S606 - what was asked for
     except (OSError, ValueError) as error:
-        print_redacted(f"cannot run {argv[0]!r}: {getattr(error, 'strerror', None) or error}")
+        print_redacted(f"cannot run {argv[0]}: {_reason(error)}")
         return NO_PROGRAM if isinstance(error, FileNotFoundError) else CANNOT_RUN
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return why a program cannot be started, and what to do."""
+    if isinstance(error, FileNotFoundError):
+        return "no such program. Check its name and PATH."
+    if isinstance(error, PermissionError):
+        return "permission denied. Is it an executable file?"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def demo(arguments: argparse.Namespace) -> int:

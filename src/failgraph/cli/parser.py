@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from failgraph.cli.filters import add_filters
-from failgraph.cli.messages import redacted
+from failgraph.cli.usage import CommandParser
 
 
 class _Command(NamedTuple):
@@ -29,12 +29,6 @@ class _Command(NamedTuple):
     checks_settings: bool = True
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Print a usage error without secrets, and exit with 2."""
-        super().error(redacted(message))
-
-
 class _Version(argparse.Action):
     """Prints the version. A copied package has no metadata, so it is looked up only when asked."""
 
@@ -49,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     Parsed arguments also have `function` and `checks_settings` of the chosen command.
     """
-    parser = _Parser(prog="failgraph")
+    parser = CommandParser(prog="failgraph")
     parser.description = (
         "Show which failure of a NeMo Gym rollout caused which, from OpenTelemetry traces."
     )
