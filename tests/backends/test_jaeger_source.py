@@ -259,11 +259,17 @@ def test_a_very_early_since(fleet, run):
     assert run(fleet, *asked, "999999w") == wanted
 
 
-def test_the_share_is_unknown_if_the_limit_leaves_failures_out(fleet, run):
-    """The time lost in the traces that were left out is unknown."""
-    _, rows, err = run(fleet, "top", "jaeger", "--since", "1h", "--limit", "3")
+def test_top_reads_the_whole_window(fleet, run, monkeypatch):
+    """A limit counts rows there. Beyond a bound, the share of the time lost is unknown."""
+    asked = ("top", "jaeger", "--since", "1h", "--limit", "1")
+    _, rows, err = run(fleet, *asked)
+    assert (rows[0]["count"] > 100, len(rows)) == (True, 1)
+    assert rows[0]["time_lost_ratio"] is not None
+    assert "showing the first 1 of " in err
+    monkeypatch.setattr("failgraph.backends.reading._MAX_LIMIT", 3)
+    _, rows, err = run(fleet, *asked)
     assert {row["time_lost_ratio"] for row in rows} == {None}
-    assert err == "failgraph: there are more traces than the newest 3; raise --limit to see them\n"
+    assert "there are more traces than the newest 3; use a later --since\n" in err
 
 
 def test_a_missing_rollout(fleet, run):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 from builders import event
 from failgraph.cli import main
+from json_output import results_in, source_in
 from otlp_file import T0, TRACE, process, reported, seen, span, write
 
 COMMANDS = ("demo", "list", "show", "top", "export", "doctor", "run")
@@ -72,11 +72,6 @@ def lossy(tmp_path: Path) -> Path:
     )
 
 
-def rows(text: str) -> list[dict[str, Any]]:
-    """Parse JSON lines."""
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def subprocess_of(
     arguments: Sequence[object], environ: dict[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
@@ -101,23 +96,26 @@ def test_results_go_to_stdout(command: str, run: Callable[..., Done], whole: Pat
     """Both commands print the traces with failures, by start, and nothing to standard error."""
     done = run(command, whole)
     assert (done.code, done.err) == (0, "")
-    assert done.out.index(TRACE) < done.out.index(OTHER_TRACE)
-    assert CLEAN_TRACE not in done.out
+    assert done.out.index(TRACE[:8]) < done.out.index(OTHER_TRACE[:8])
+    assert CLEAN_TRACE[:8] not in done.out
 
 
 def test_list_prints_one_line_per_trace(run: Callable[..., Done], whole: Path) -> None:
-    """`list` prints one line for each trace with failures."""
-    assert [line.split()[0] for line in run("list", whole).out.splitlines()] == [TRACE, OTHER_TRACE]
+    """`list` prints a head, and one line for each trace with failures, its short id last."""
+    head, *lines = run("list", whole).out.splitlines()
+    assert head.split() == ["rollout", "outcome", "root", "cause", "time", "trace"]
+    assert [line.split()[-1] for line in lines] == [TRACE[:8], OTHER_TRACE[:8]]
 
 
 @pytest.mark.parametrize("command", ["list", "show"])
 def test_json_prints_one_object_per_line(
     command: str, run: Callable[..., Done], whole: Path
 ) -> None:
-    """--json prints one object per trace and nothing else."""
+    """--json prints one object per trace, and a last one about the source."""
     done = run(command, "--json", whole)
     assert (done.code, done.err) == (0, "")
-    assert [row["trace_id"] for row in rows(done.out)] == [TRACE, OTHER_TRACE]
+    assert [row["trace_id"] for row in results_in(done.out)] == [TRACE, OTHER_TRACE]
+    assert source_in(done.out) == {"source": str(whole), "traces": 3, "losses": []}
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -145,7 +143,8 @@ def test_no_failures_is_not_an_error(
 ) -> None:
     """Without failures, the exit code is 0, and a message says how many traces there are."""
     done = run(command, clean, *form)
-    assert (done.code, done.out) == (0, "")
+    assert done.code == 0
+    assert results_in(done.out) == [] if "--json" in form else done.out == ""
     assert "no failures in 2 traces" in done.err
 
 
@@ -186,8 +185,8 @@ def test_losses_of_other_traces_do_not_count_for_strict(
 @pytest.mark.parametrize("command", ["list", "show"])
 def test_losses_are_printed(command: str, run: Callable[..., Done], lossy: Path) -> None:
     """Both commands print losses, as text and as JSON."""
-    assert "unfinished span" in run(command, lossy).out or "1 loss" in run(command, lossy).out
-    first, second = rows(run(command, lossy, "--json").out)
+    assert "unfinished span" in run(command, lossy, "--full").out
+    first, second = results_in(run(command, lossy, "--json").out)
     assert [loss["kind"] for loss in first["losses"]] == ["unended"]
     assert second["losses"] == []
 
@@ -202,8 +201,11 @@ def test_a_broken_line_is_reported(
     assert done.code == 0
     assert "unreadable data: " in done.err
     assert "line 2" in done.err
-    assert len(done.out.splitlines()) == 1
+    assert len(done.out.splitlines()) == 2
     assert run("list", path, "--strict", *form).code == 1
+    assert [loss["kind"] for loss in source_in(run("list", path, "--json").out)["losses"]] == [
+        "bad_line"
+    ]
 
 
 def test_a_broken_line_counts_for_strict_without_failures(
@@ -393,6 +395,9 @@ def rollouts(tmp_path: Path) -> Path:
         ([], "123"),
         (["--since", "90s"], "23"),
         (["--since", "1m"], "3"),
+        (["--until", "90s"], "1"),
+        (["--since", "90s", "--until", "30s"], "2"),
+        (["--until", "2020-01-01"], ""),
         (["--since", "2020-01-01"], "123"),
         (["--since", "0999-12-31T00:00Z"], "123"),
         (["--since", "999999w"], "123"),
@@ -411,8 +416,8 @@ def test_filters_select_traces(
 ) -> None:
     """Each filter keeps the traces that match it; several keep those that match all of them."""
     listed, shown = (run(command, rollouts, "--json", *options) for command in ("list", "show"))
-    assert [json.loads(line)["trace_id"][0] for line in listed.out.splitlines()] == list(expected)
-    assert [json.loads(line)["trace_id"][0] for line in shown.out.splitlines()] == list(expected)
+    assert [row["trace_id"][0] for row in results_in(listed.out)] == list(expected)
+    assert [row["trace_id"][0] for row in results_in(shown.out)] == list(expected)
     assert (listed.code, shown.code) == (0, 0)
 
 

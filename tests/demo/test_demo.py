@@ -18,6 +18,7 @@ import pytest
 
 from doc_tables import README
 from failgraph.readers import read
+from json_output import results_in
 from otlp_server import Receiver
 
 pytest.importorskip("fastapi", reason="the demo needs failgraph[demo]")
@@ -99,10 +100,7 @@ def demo(tmp_path_factory, temporary) -> tuple[str, str]:
 def shown(demo) -> dict[str, dict]:
     """What `show --json` prints of each rollout, by its id."""
     rollouts = dict(reversed(pair) for pair in re.findall(r"trace (\w+) · rollout (\S+)", demo[1]))
-    traces = {
-        row["trace_id"]: row
-        for row in map(json.loads, command("show", demo[0], "--json").stdout.splitlines())
-    }
+    traces = {row["trace_id"]: row for row in results_in(command("show", demo[0], "--json").stdout)}
     return {rollout: traces.get(trace_id) for rollout, trace_id in rollouts.items()}
 
 

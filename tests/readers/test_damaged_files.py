@@ -21,6 +21,7 @@ from builders import event
 from failgraph.codec import encode_event
 from failgraph.errors import SourceError
 from failgraph.readers import Reading, read
+from json_output import source_in
 from otlp_file import (
     SECOND,
     T0,
@@ -280,13 +281,15 @@ def test_a_file_that_shrinks_while_it_is_read_is_a_loss(tmp_path, monkeypatch):
 
 
 def test_every_loss_of_the_source_is_printed(tmp_path):
-    """On stderr, one by one, also with --json."""
+    """On stderr, the first one by one, also with --json; there the last line has all of them."""
     path = tmp_path / "traces"
     write(path, process(span(1, None, seen(event("e")))))
     path.write_text(path.read_text() + "broken\n" * 30)
     shown = failgraph("list", "--json", str(path))
-    assert shown.stderr.count(b"unreadable data: ") == 21
-    assert b"--json lists all" not in shown.stderr
+    assert shown.stderr.count(b"unreadable data: ") == 10
+    assert b"11 more losses; --full lists all" in shown.stderr
+    assert failgraph("list", "--full", str(path)).stderr.count(b"unreadable data: ") == 21
+    assert len(source_in(shown.stdout)["losses"]) == 21
 
 
 @pytest.mark.slow

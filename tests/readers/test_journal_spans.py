@@ -16,6 +16,7 @@ from failgraph.journal.lines import encode_removed_note
 from failgraph.readers import Trace, read, spans
 from failgraph.view.json_rows import show_row
 from journals import line
+from json_output import results_in
 from otlp_file import (
     CLIENT,
     SERVER,
@@ -281,7 +282,7 @@ def rows(capsys, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
     """Run a command with --json. Return its exit code, its rows and what it wrote to stderr."""
     code = main([*arguments, "--json"])
     output = capsys.readouterr()
-    return code, [json.loads(each) for each in output.out.splitlines()], output.err
+    return code, results_in(output.out), output.err
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from failgraph.cli import main
 from failgraph.readers import read
 from failgraph.semconv import CAUSE_SPAN_ID, REPORT_ROOT_SPAN_ID
+from json_output import results_in
 from real_backends import free_ports, running
 from sdk_spans import sdk_spans
 from shipped import CONFIG, collector, eventually, scrape
@@ -138,7 +139,7 @@ def test_list_from_jaeger_equals_list_from_the_file(delivered, fleet_file, capsy
     listed = []
     for source in (delivered.query, str(fleet_file)):
         assert main(["list", source, "--since", "1d", "--json"]) == 0
-        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        rows = results_in(capsys.readouterr().out)
         listed.append(
             {row["trace_id"]: (row["root_cause"], row["count"], row["recovered"]) for row in rows}
         )

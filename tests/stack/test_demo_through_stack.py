@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ pytest.importorskip(
 )
 
 from failgraph.cli import main
+from json_output import results_in
 from programs import clean_environment
 from real_backends import collector, jaeger
 
@@ -70,7 +70,7 @@ def rows(stack, setting, capsys) -> Callable[..., list[Row]]:
 
     def ask(*words: str) -> list[Row]:
         assert main([*words, "--json"]) == 0
-        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        return results_in(capsys.readouterr().out)
 
     return ask
 

@@ -44,7 +44,7 @@ from failgraph.transport.headers import ReplyHeaders
 from failgraph.view import (
     failure_tree,
     line_text,
-    list_line,
+    list_lines,
     list_row,
     loss_lines,
     show_row,
@@ -139,7 +139,7 @@ def read_source(data: bytes) -> Reading | None:
         assert back.events.keys() == trace.report.events.keys()
         for row in (list_row(trace), show_row(trace)):
             json.dumps(row, allow_nan=False).encode()
-        shown += [line_text(list_line(trace)), *tree_text(failure_tree(trace))]
+        shown += [*map(line_text, list_lines([trace], full=True)), *tree_text(failure_tree(trace))]
     for text in shown:
         assert text == sanitize(text, len(text) + 1), ascii(text)
     return reading

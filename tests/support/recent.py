@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
 
 from builders import event
 from failgraph.cli import main
+from json_output import results_in
 from otlp_file import SECOND, T0, process, reported, seen, span
 
 NOW = (time.time_ns() // SECOND - 600) * SECOND - T0  # ns from T0 to ten minutes ago
@@ -59,6 +59,6 @@ def runner(name: str, setting: Any, capsys: Any) -> Run:
         setting(name, url)
         code = main([*command, "--json"])
         out, err = capsys.readouterr()
-        return code, [json.loads(line) for line in out.splitlines()], err
+        return code, results_in(out), err
 
     return run

@@ -14,6 +14,7 @@ from builders import event
 from failgraph import FailureReport
 from failgraph.codec import encode_event
 from failgraph.view import show_row
+from json_output import results_in
 from otlp_file import PREFIX, TRACE, failure_span, process, raw_event, seen, span, write
 from trace_reading import OTHER_TRACE, loss_kinds, read_documents, read_trace
 
@@ -134,7 +135,7 @@ def test_each_trace_shows_its_own_copy_of_a_failure(tmp_path):
         )
         outputs.add(shown.stdout)
     assert len(outputs) == 1
-    rows = [json.loads(line) for line in outputs.pop().splitlines()]
+    rows = results_in(outputs.pop())
     assert {row["trace_id"]: row["failures"]["e"]["trace_id"] for row in rows} == {
         TRACE: TRACE,
         OTHER_TRACE: OTHER_TRACE,

@@ -22,6 +22,7 @@ from failgraph.settings import Settings
 from failgraph.traces.query import Query
 
 _DEFAULT_LIMIT = 100  # traces that are read if the query has no limit
+_MAX_LIMIT = 100_000  # traces that are read of a whole time window
 _MAX_DURATIONS = 1000  # traces whose durations are summed up
 _DEFAULT_LOOKBACK = 3600 * 1_000_000_000  # ns before now, if the query has no start
 _CLOCK_SKEW = 60 * 1_000_000_000  # ns that the clocks of other machines may be ahead
@@ -53,7 +54,7 @@ def read_backend(
     progress: FetchProgress | None = None,
     journal: Sequence[SourceFile] = (),
     *,
-    all_durations: bool = False,
+    whole_window: bool = False,
 ) -> BackendReading:
     """Read the trace of an address, or the newest traces that may match a query.
 
@@ -66,9 +67,10 @@ def read_backend(
         settings: The settings, which hold the headers for the backend.
         progress: Called while traces are fetched; None disables it.
         journal: The files of a journal. Its traces are looked up in the backend as well.
-        all_durations: True if the reading shall have the durations of all traces of the time, also
-            of those without failures. It has none if there are too many, which a note says, or if
-            traces with failures were left out.
+        whole_window: True to read all traces of the time in place of the newest 100, if the query
+            has no limit. The reading then has the durations of those without failures too. It has
+            none if there are too many, which a note says, or if traces with failures were left
+            out.
 
     Raises:
         SourceError: The backend does not give what it is asked for; the message says what to do.
@@ -83,7 +85,7 @@ def read_backend(
             fetcher = TraceFetcher(connection, spool, journal)
             if address.trace_id is not None:
                 return _read_trace(address.trace_id, fetcher, progress)
-            return _read_newest(query, fetcher, progress, all_durations=all_durations)
+            return _read_newest(query, fetcher, progress, whole_window=whole_window)
     except OSError as error:
         raise SourceError(
             f"cannot write temporary files: {error.strerror}; set TMPDIR to another directory"
@@ -98,20 +100,21 @@ def _read_trace(
 
 
 def _read_newest(
-    query: Query, fetcher: TraceFetcher, progress: FetchProgress | None, *, all_durations: bool
+    query: Query, fetcher: TraceFetcher, progress: FetchProgress | None, *, whole_window: bool
 ) -> BackendReading:
     location, backend = fetcher.connection
     window = _time_window(query)
-    result = backend.search(query, window.since, window.until, _limit(query))
+    limit = _limit(query, whole_window=whole_window)
+    result = backend.search(query, window.since, window.until, limit)
     losses = fetcher.fetch(result.trace_ids, progress)
     if result.is_truncated:
         crowded = f"{location} has more traces with the same start than one response can hold"
         losses.append(Loss("partial_trace", crowded))
-    journal_traces = _journal_traces(fetcher.journal, query, window, result)
+    journal_traces = _journal_traces(fetcher.journal, query, window, result)[-limit:]
     fetcher.fetch(journal_traces)
     reading = fetcher.read_with_causes([*result.trace_ids, *journal_traces])
-    notes = _search_notes(query, result, backend)
-    if all_durations:
+    notes = _search_notes(query, result, backend, whole_window=whole_window)
+    if whole_window:
         durations = None if result.has_older else backend.durations(*window, _MAX_DURATIONS)
         if durations is None and not result.has_older:
             notes.append(
@@ -124,25 +127,34 @@ def _read_newest(
     return BackendReading(reading, tuple(notes))
 
 
-def _limit(query: Query) -> int:
-    return _DEFAULT_LIMIT if query.limit is None else query.limit
+def _limit(query: Query, *, whole_window: bool) -> int:
+    if query.limit is not None:
+        return query.limit
+    return _MAX_LIMIT if whole_window else _DEFAULT_LIMIT
 
 
 def _time_window(query: Query) -> _TimeWindow:
+    """Return the time that a query asks for; by default the hour before its end."""
     now = time.time_ns()
-    since = now - _DEFAULT_LOOKBACK if query.since_unix_nano is None else query.since_unix_nano
-    return _TimeWindow(since, max(now, since) + _CLOCK_SKEW)
+    end = now if query.until_unix_nano is None else min(now, query.until_unix_nano)
+    since = query.since_unix_nano
+    if since is None:
+        since = max(0, end - _DEFAULT_LOOKBACK)
+    if query.until_unix_nano is None or query.until_unix_nano > now:
+        return _TimeWindow(since, max(now, since) + _CLOCK_SKEW)
+    return _TimeWindow(since, max(end, since) + 1)
 
 
-def _search_notes(query: Query, result: SearchResult, backend: Backend) -> list[str]:
+def _search_notes(
+    query: Query, result: SearchResult, backend: Backend, *, whole_window: bool
+) -> list[str]:
     notes = []
     if result.has_older:
-        notes.append(
-            f"there are more traces than the newest {len(result.trace_ids)}; raise --limit to see"
-            " them"
-        )
+        advice = "use a later --since" if whole_window else "raise --limit to see them"
+        notes.append(f"there are more traces than the newest {len(result.trace_ids)}; {advice}")
     if query.since_unix_nano is None:
-        notes.append("only the last hour was searched; use --since to search more")
+        hour = "the last hour" if query.until_unix_nano is None else "the hour before --until"
+        notes.append(f"only {hour} was searched; use --since to search more")
     if not result.trace_ids and backend.search_delay is not None:
         notes.append(backend.search_delay)
     return notes
@@ -151,17 +163,16 @@ def _search_notes(query: Query, result: SearchResult, backend: Backend) -> list[
 def _journal_traces(
     journal: Sequence[SourceFile], query: Query, window: _TimeWindow, result: SearchResult
 ) -> list[str]:
-    """Return the newest matching traces of the journal that the search did not find.
+    """Return the matching traces of the journal that the search did not find, by start.
 
     The backend may hold a part of them.
     """
     if not journal:
         return []
-    trace_ids = [
+    return [
         trace.trace_id
         for trace in read_files(journal).traces
         if window.since <= trace.start_unix_nano <= window.until
         and query.matches(trace)
         and trace.trace_id not in result.trace_ids
     ]
-    return trace_ids[-_limit(query) :]

@@ -49,8 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_stdout()  # the reader of the pipe, such as `head`, has ended
         return DONE
     except OSError as error:
-        discard_stdout()
-        print_message(f"cannot write the output: {error.strerror}")
+        if error.filename is None:
+            discard_stdout()
+        print_redacted(f"cannot write {error.filename or 'the output'}: {error.strerror}")
         return NO_SOURCE
     except KeyboardInterrupt:
         return _INTERRUPTED

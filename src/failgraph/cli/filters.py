@@ -1,4 +1,4 @@
-"""The options by which `list`, `show` and `top` select traces."""
+"""The options that select traces, the same for every reading command."""
 
 from __future__ import annotations
 
@@ -22,13 +22,19 @@ _MAX_LIMIT = 9_999_999
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Add the filter options to the parser of a command."""
-    group = parser.add_argument_group("filters")
+    """Add the options that select traces to the parser of a command."""
+    group = parser.add_argument_group("select")
     group.add_argument(
         "--since",
         metavar="TIME",
-        type=_since,
-        help="only traces since 90s, 15m, 1h or 2d ago, or since an ISO 8601 time",
+        type=_time,
+        help="only traces that started 90s, 15m, 1h or 2d ago or later, or since an ISO 8601 time",
+    )
+    group.add_argument(
+        "--until",
+        metavar="TIME",
+        type=_time,
+        help="only traces that started at this time or earlier",
     )
     group.add_argument(
         "--kind",
@@ -56,11 +62,28 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         "--rollout", metavar="ID", help="only traces of this rollout (nemo.gym.rollout.id)"
     )
     group.add_argument(
-        "--journal",
-        metavar="DIR",
-        help="also read this journal (default: FAILGRAPH_JOURNAL)",
+        "-n",
+        "--limit",
+        metavar="N",
+        type=_limit,
+        help="print at most N lines: the newest, of top the first (default: all; list and show"
+        " stop at the newest 100 of a backend)",
     )
-    group.add_argument("--limit", metavar="N", type=_limit, help="at most the newest N traces")
+
+
+def query_of(arguments: argparse.Namespace) -> Query:
+    """Return the query that the options describe, with the limit of `-n`."""
+    from failgraph.traces.query import Query  # loads pydantic, too slow for --help
+
+    return Query(
+        since_unix_nano=arguments.since,
+        until_unix_nano=arguments.until,
+        kinds=frozenset(arguments.kind),
+        boundaries=frozenset(arguments.boundary),
+        services=frozenset(arguments.service),
+        rollout_id=arguments.rollout,
+        limit=arguments.limit,
+    )
 
 
 def filters_text(query: Query) -> str:
@@ -69,9 +92,13 @@ def filters_text(query: Query) -> str:
 
 
 def _options(query: Query) -> Iterator[tuple[str, str]]:
-    if query.since_unix_nano is not None:
-        since = _EPOCH + timedelta(microseconds=query.since_unix_nano // 1000)
-        yield "--since", f"{since:%Y-%m-%dT%H:%M:%SZ}"
+    for option, time_unix_nano in (
+        ("--since", query.since_unix_nano),
+        ("--until", query.until_unix_nano),
+    ):
+        if time_unix_nano is not None:
+            moment = _EPOCH + timedelta(microseconds=time_unix_nano // 1000)
+            yield option, f"{moment:%Y-%m-%dT%H:%M:%SZ}"
     yield from (("--kind", kind) for kind in sorted(query.kinds))
     yield from (("--boundary", boundary) for boundary in sorted(query.boundaries))
     yield from (("--service", service) for service in sorted(query.services))
@@ -79,7 +106,7 @@ def _options(query: Query) -> Iterator[tuple[str, str]]:
         yield "--rollout", query.rollout_id
 
 
-def _since(text: str) -> int:
+def _time(text: str) -> int:
     """Parse a duration before now, or an ISO 8601 time, which is local without a time zone.
 
     Returns:
@@ -101,7 +128,7 @@ def _since(text: str) -> int:
 
 
 def _limit(text: str) -> int:
-    """Parse the number of traces to show."""
+    """Parse the number of lines to print."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_LIMIT))
     if not is_number or int(text) == 0:
         raise argparse.ArgumentTypeError(f"must be an integer from 1 to {_MAX_LIMIT}, not {text!r}")

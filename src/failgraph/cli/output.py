@@ -8,11 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TextIO
 
+from failgraph.cli.output_options import OutputOptions
+from failgraph.errors import ConfigError
 from failgraph.readers import Trace
-from failgraph.view import failure_tree, line_text, list_line, list_row, show_row, tree_text
+from failgraph.view import failure_tree, line_text, list_lines, list_row, show_row, tree_text
 from failgraph.view.lines import Line
 
 ProgressCallback = Callable[[int, int], None]  # done, total
+
+
+DEFAULTS = OutputOptions()
+_MAX_WIDTH = 10_000  # columns of a line with colors that does not go to a terminal
 
 
 class TraceFormat(NamedTuple):
@@ -24,7 +30,7 @@ class TraceFormat(NamedTuple):
     """
 
     json_row: Callable[[Trace], Mapping[str, object]]
-    draw: Callable[[Sequence[Trace]], None]
+    draw: Callable[[Sequence[Trace], OutputOptions], None]
 
 
 class _Terminal(NamedTuple):
@@ -45,9 +51,9 @@ def print_json(rows: Iterable[Mapping[str, object]]) -> None:
         print(json.dumps(row))
 
 
-def print_lines(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[Line], options: OutputOptions = DEFAULTS) -> None:
     """Print lines, with colours on a terminal if rich is installed."""
-    terminal = _terminal(sys.stdout)
+    terminal = _terminal(sys.stdout, options.color)
     for line in lines:
         if terminal is None:
             print(line_text(line))
@@ -55,16 +61,16 @@ def print_lines(lines: Iterable[Line]) -> None:
             terminal.view.print_line(terminal.console, line)
 
 
-def draw_lines(traces: Sequence[Trace]) -> None:
+def draw_list(traces: Sequence[Trace], options: OutputOptions = DEFAULTS) -> None:
     """Print one line for each trace, as `list` does."""
-    print_lines(map(list_line, traces))
+    print_lines(list_lines(traces, full=options.full, with_head=not options.quiet), options)
 
 
-def draw_trees(traces: Sequence[Trace]) -> None:
+def draw_trees(traces: Sequence[Trace], options: OutputOptions = DEFAULTS) -> None:
     """Print the failure tree of each trace, as `show` does."""
-    terminal = _terminal(sys.stdout)
+    terminal = _terminal(sys.stdout, options.color)
     for trace in traces:
-        tree = failure_tree(trace)
+        tree = failure_tree(trace, full=options.full)
         if terminal is None:
             print("\n".join(tree_text(tree)))
         else:
@@ -72,7 +78,7 @@ def draw_trees(traces: Sequence[Trace]) -> None:
         print()
 
 
-LIST = TraceFormat(list_row, draw_lines)
+LIST = TraceFormat(list_row, draw_list)
 SHOW = TraceFormat(show_row, draw_trees)
 
 
@@ -98,14 +104,33 @@ def fetching_progress() -> Iterator[ProgressCallback | None]:
         yield callback
 
 
-def _terminal(stream: TextIO) -> _Terminal | None:
-    """Return a terminal for rich, or None if the stream is none or rich is not installed."""
-    if not stream.isatty():
+def _terminal(stream: TextIO, color: str = "auto") -> _Terminal | None:
+    """Return a terminal for rich, or None for plain text.
+
+    Args:
+        stream: Where the lines go.
+        color: `auto` for colors if the stream is a terminal and rich is installed, `always` for
+            colors everywhere, `never` for plain lines.
+
+    Raises:
+        ConfigError: Colors must be used, but rich is not installed.
+    """
+    if color == "never" or (color == "auto" and not stream.isatty()):
         return None
     try:
         from rich.console import Console
 
         from failgraph.view import terminal
     except ImportError:
+        if color == "always":
+            message = "--color always needs rich. Run: pip install 'failgraph[cli]'"
+            raise ConfigError([message]) from None
         return None
-    return _Terminal(terminal, Console(file=stream))
+    if color == "auto":
+        return _Terminal(terminal, Console(file=stream))
+    # Wins over NO_COLOR. Without a terminal there is no width to wrap lines to.
+    width = None if stream.isatty() else _MAX_WIDTH
+    console = Console(
+        file=stream, force_terminal=True, no_color=False, color_system="standard", width=width
+    )
+    return _Terminal(terminal, console)

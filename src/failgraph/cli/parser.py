@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from failgraph.cli.filters import add_filters
+from failgraph.cli.output_options import add_output_options
 from failgraph.cli.usage import CommandParser
 
 
@@ -78,9 +79,9 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         help="file, journal directory, - for standard input, jaeger, tempo, or URL of either",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 if anything was lost")
+    parser.add_argument("--journal", help=argparse.SUPPRESS)
     add_filters(parser)
+    add_output_options(parser)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:

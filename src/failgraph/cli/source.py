@@ -43,7 +43,7 @@ def read_source(
     trace_id: str | None = None,
     *,
     journal: str | None = None,
-    all_durations: bool = False,
+    whole_window: bool = False,
 ) -> ReadSource:
     """Read a file as a whole; of a backend one trace, or those that may match a query.
 
@@ -52,8 +52,8 @@ def read_source(
         query: Limits what is read of a backend. It does not filter a file.
         trace_id: The only trace to show; for a file its first digits are enough.
         journal: A journal to read besides. None means that of the settings, if it exists.
-        all_durations: True to read the durations of a backend's traces without failures too,
-            unless there are too many.
+        whole_window: True to read all traces of a backend in the query's time and, unless there
+            are too many, the durations of those without failures.
 
     Raises:
         SourceError: The source cannot be read, or does not have the trace.
@@ -67,7 +67,7 @@ def read_source(
         return _read_file(source, digits, journal)
     if digits is not None:
         address = address._replace(trace_id=_backend_trace_id(name, digits))
-    return _read_backend(name, address, query, journal, all_durations=all_durations)
+    return _read_backend(name, address, query, journal, whole_window=whole_window)
 
 
 def source_name(source: str, address: Address | None) -> str:
@@ -106,12 +106,10 @@ def _read_file(path: str, digits: str | None, journal: str | None) -> ReadSource
 
 
 def _read_backend(
-    name: str, address: Address, query: Query, journal: str | None, *, all_durations: bool
+    name: str, address: Address, query: Query, journal: str | None, *, whole_window: bool
 ) -> ReadSource:
     with fetching_progress() as progress, open_journal(journal) as files:
-        result = read_backend(
-            address, query, current(), progress, files, all_durations=all_durations
-        )
+        result = read_backend(address, query, current(), progress, files, whole_window=whole_window)
     trace_id = address.trace_id
     if trace_id is not None and trace_id not in result.reading.durations:
         raise SourceError(f"{name} does not have trace {trace_id} (yet). {_hint(name)}")

@@ -16,6 +16,7 @@ class Query:
     Attributes:
         since_unix_nano: Only traces that started at this time or later, in ns since the epoch. A
             trace with an unknown start matches.
+        until_unix_nano: Only traces that started at this time or earlier, likewise.
         kinds: Only these failure kinds.
         boundaries: Only these boundaries.
         services: Only traces that start in one of these services, and failures observed in one.
@@ -24,6 +25,7 @@ class Query:
     """
 
     since_unix_nano: int | None = None
+    until_unix_nano: int | None = None
     kinds: frozenset[str] = frozenset()
     boundaries: frozenset[str] = frozenset()
     services: frozenset[str] = frozenset()
@@ -39,8 +41,12 @@ class Query:
         return any(self.matches_failure(trace, failure) for failure in trace.failures.values())
 
     def includes_start(self, start_unix_nano: int) -> bool:
-        """Return True if a trace with this start, 0 if unknown, is not too old."""
-        return self.since_unix_nano is None or not 0 < start_unix_nano < self.since_unix_nano
+        """Return True if a trace with this start, 0 if unknown, is neither too old nor too new."""
+        if not start_unix_nano:
+            return True
+        is_too_old = self.since_unix_nano is not None and start_unix_nano < self.since_unix_nano
+        is_too_new = self.until_unix_nano is not None and start_unix_nano > self.until_unix_nano
+        return not (is_too_old or is_too_new)
 
     def matches_failure(self, trace: Trace, failure: FailureRecord) -> bool:
         """Return True if a failure of the trace has the right kind, boundary and service."""

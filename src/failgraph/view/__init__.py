@@ -1,7 +1,7 @@
 """Failure graphs for people (lines and trees, plain or on a terminal) and for programs (JSON)."""
 
-from failgraph.view.json_rows import list_row, show_row, top_row
-from failgraph.view.lines import list_line
+from failgraph.view.json_rows import list_row, show_row, source_row, top_row
+from failgraph.view.list_table import list_lines
 from failgraph.view.loss_lines import loss_lines
 from failgraph.view.plain_text import line_text, tree_text
 from failgraph.view.top import top_rows
@@ -11,10 +11,11 @@ from failgraph.view.tree import failure_tree
 __all__ = [
     "failure_tree",
     "line_text",
-    "list_line",
+    "list_lines",
     "list_row",
     "loss_lines",
     "show_row",
+    "source_row",
     "top_lines",
     "top_row",
     "top_rows",

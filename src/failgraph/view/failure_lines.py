@@ -12,6 +12,9 @@ from failgraph.text import MAX_ID_LENGTH, sanitize
 from failgraph.view.json_rows import cause_delay_nano
 from failgraph.view.lines import Line, Segment, failure_name, format_duration
 
+_LENGTH = 200  # characters of a reason or message
+_FULL_LENGTH = 100_000  # of one that is shown whole; records have at most a tenth
+
 
 def failure_line(trace: Trace, hop: HopRecord | None, event_id: str, number: int) -> Line:
     """Return the line that names a failure.
@@ -31,14 +34,28 @@ def failure_line(trace: Trace, hop: HopRecord | None, event_id: str, number: int
 
 
 def failure_notes(
-    trace: Trace, hop: HopRecord | None, event_id: str, numbers: Mapping[str, int]
+    trace: Trace,
+    hop: HopRecord | None,
+    event_id: str,
+    numbers: Mapping[str, int],
+    *,
+    full: bool = False,
 ) -> list[Line]:
-    """Return the lines below a failure: its reason, its details and its cause."""
+    """Return the lines below a failure: its reason, its details and its cause.
+
+    Args:
+        trace: The trace that shows it.
+        hop: The hop that it stands below, or None if the trace has none for it.
+        event_id: The failure's id.
+        numbers: The number of each failure of the tree.
+        full: True for the whole texts.
+    """
     event = redact_event(trace.failures[event_id].event)
+    length = _FULL_LENGTH if full else _LENGTH
     notes: list[Line] = []
     if event.failure_reason:
-        notes.append([Segment(f"“{sanitize(event.failure_reason)}”")])
-    notes += [[Segment(details, "quiet")] for details in _details(event)]
+        notes.append([Segment(f"“{sanitize(event.failure_reason, length)}”")])
+    notes += [[Segment(details, "quiet")] for details in _details(event, length)]
     cause = _cause(trace, hop, event_id, numbers)
     return notes if cause is None else [*notes, cause]
 
@@ -78,13 +95,18 @@ def _cause_span(trace: Trace, hop: HopRecord | None, cause_id: str) -> str:
     return f"{name} [{display(span.service, 40)}]"
 
 
-def _details(event: FailureEvent) -> Iterator[str]:
-    """Yield what a redacted record holds besides its kind and reason, in at most two lines."""
+def _details(event: FailureEvent, length: int) -> Iterator[str]:
+    """Yield what a redacted record holds besides its kind and reason, in at most two lines.
+
+    Args:
+        event: The record.
+        length: Characters of the message of a foreign error.
+    """
     if event.foreign_error is not None:
         status = event.foreign_error.http_status
         reply = "" if status is None else f" (HTTP {status})"
         name = sanitize(event.foreign_error.exception_type, 80)
-        message = sanitize(event.foreign_error.message)
+        message = sanitize(event.foreign_error.message, length)
         yield f"from {name}{': ' if message else ''}{message}{reply}"
     fields = {
         "HTTP": event.http_status,

@@ -33,6 +33,17 @@ def top_row(row: TopRow) -> dict[str, Any]:
     return {**asdict(row), "kind": redact(row.kind), "service": redact(row.service) or None}
 
 
+def source_row(name: str, trace_count: int, losses: Losses) -> dict[str, Any]:
+    """Return the last object that a command prints with `--json`, which is about the source.
+
+    Args:
+        name: The source.
+        trace_count: Number of its traces, with or without failures.
+        losses: What was lost in reading it, besides the losses of single traces.
+    """
+    return {"source": redact(name), "traces": trace_count, "losses": _loss_rows(losses)}
+
+
 def cause_delay_nano(trace: Trace, event_id: str) -> int | None:
     """Return the time from a failure's cause to the failure, in ns.
 

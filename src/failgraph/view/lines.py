@@ -5,11 +5,9 @@ All text is made safe here, so that no output has to do it again.
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import NamedTuple
 
 from failgraph.readers import Trace
-from failgraph.redaction.display import display
 from failgraph.semconv import REPORT_UNFINISHED
 from failgraph.text import sanitize
 
@@ -49,31 +47,6 @@ def format_duration(nano: int | None) -> str:
     return f"{sign}{size / 1e9:.3f} s"
 
 
-def list_line(trace: Trace) -> Line:
-    """Return the line that `list` prints: start, duration, service, failures, root cause."""
-    line = [
-        Segment(trace.trace_id, "name"),
-        Segment(f"  {_start(trace.start_unix_nano):<20}", "quiet"),
-        Segment(f"  {format_duration(trace.duration_nano):>10}"),
-        Segment(f"  {display(trace.service, 40)}  {outcome(trace):<25}"),
-    ]
-    if trace.root_cause is not None:
-        line += [Segment("  root cause "), *failure_name(trace, trace.root_cause)]
-    if trace.rollout_ids:
-        line.append(Segment(f"  {rollout(trace)}", "quiet"))
-    if trace.losses:
-        line.append(Segment(f"  {count_of(len(trace.losses), 'loss', 'losses')}", "lost"))
-    return line
-
-
-def _start(start_unix_nano: int) -> str:
-    """Return a time in UTC to the second, or `?` if it is 0."""
-    if not start_unix_nano:
-        return "?"
-    start = datetime.fromtimestamp(start_unix_nano // _NS_PER_SECOND, tz=timezone.utc)
-    return f"{start:%Y-%m-%dT%H:%M:%SZ}"
-
-
 def failure_name(trace: Trace, event_id: str) -> tuple[Segment, Segment]:
     """Return the boundary and the kind of a failure, which name it for people."""
     event = trace.report.events[event_id]
@@ -86,7 +59,7 @@ def rollout(trace: Trace) -> str:
     return f"rollout {sanitize(trace.rollout_ids[0], 80)}"
 
 
-def outcome(trace: Trace) -> str:
+def failure_counts(trace: Trace) -> str:
     """Return how many failures a trace has, and how many were recovered."""
     count = count_of(len(trace.report.events), "failure", "failures")
     if trace.root is not None and trace.root.attributes.get(REPORT_UNFINISHED) is True:

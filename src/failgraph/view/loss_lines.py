@@ -40,4 +40,4 @@ def loss_lines(losses: Sequence[Loss], limit: int | None = None) -> Iterator[Lin
     for loss in losses[:limit]:
         yield [Segment(f"{_NAMES[loss.kind]}: ", "lost"), Segment(display(loss.detail))]
     if limit is not None and len(losses) > limit:
-        yield [Segment(f"{len(losses) - limit} more losses; --json lists all", "lost")]
+        yield [Segment(f"{len(losses) - limit} more losses; --full lists all", "lost")]

@@ -15,9 +15,9 @@ from failgraph.view.failure_lines import failure_line, failure_notes
 from failgraph.view.lines import (
     Line,
     Segment,
+    failure_counts,
     failure_name,
     format_duration,
-    outcome,
     rollout,
 )
 from failgraph.view.loss_lines import loss_lines
@@ -58,18 +58,28 @@ class FailureTree(NamedTuple):
     footer: list[Line]
 
 
-def failure_tree(trace: Trace) -> FailureTree:
-    """Return the failure graph of a trace as a tree."""
+def failure_tree(trace: Trace, *, full: bool = False) -> FailureTree:
+    """Return the failure graph of a trace as a tree.
+
+    Args:
+        trace: The trace.
+        full: True for whole texts and all losses.
+    """
     numbers = {event_id: number for number, event_id in enumerate(trace.failures, 1)}
+    limit = None if full else _MAX_LOSSES
     return FailureTree(
         _header(trace, numbers),
-        [*_hop_nodes(trace, numbers), *_orphans(trace, numbers)],
-        [*_causes_elsewhere(trace, numbers), *loss_lines(trace.losses, _MAX_LOSSES)],
+        [*_hop_nodes(trace, numbers, full=full), *_orphans(trace, numbers, full=full)],
+        [*_causes_elsewhere(trace, numbers), *loss_lines(trace.losses, limit)],
     )
 
 
 def _header(trace: Trace, numbers: Mapping[str, int]) -> list[Line]:
-    title = [display(trace.service, 40), format_duration(trace.duration_nano), outcome(trace)]
+    title = [
+        display(trace.service, 40),
+        format_duration(trace.duration_nano),
+        failure_counts(trace),
+    ]
     if trace.rollout_ids:
         title.insert(0, rollout(trace))
     title_line = [
@@ -84,17 +94,17 @@ def _header(trace: Trace, numbers: Mapping[str, int]) -> list[Line]:
     return [title_line, root_cause]
 
 
-def _orphans(trace: Trace, numbers: Mapping[str, int]) -> list[TreeNode]:
+def _orphans(trace: Trace, numbers: Mapping[str, int], *, full: bool) -> list[TreeNode]:
     """Return the failures that have no hop above them: their parents are lost, or form a ring."""
     placed = {event_id for hop in trace.hops for event_id in hop.failures}
     return [
-        _failure_node(trace, None, event_id, numbers)
+        _failure_node(trace, None, event_id, numbers, full=full)
         for event_id, failure in trace.failures.items()
         if failure.span.trace_id == trace.trace_id and event_id not in placed
     ]
 
 
-def _hop_nodes(trace: Trace, numbers: Mapping[str, int]) -> list[TreeNode]:
+def _hop_nodes(trace: Trace, numbers: Mapping[str, int], *, full: bool) -> list[TreeNode]:
     """Return the topmost hops, each with the nodes below it by time.
 
     Iterative, since a file decides how deep hops nest.
@@ -105,7 +115,8 @@ def _hop_nodes(trace: Trace, numbers: Mapping[str, int]) -> list[TreeNode]:
     for hop in trace.hops:
         for event_id in hop.failures:
             time = trace.failures[event_id].time_unix_nano or hop.span.start_unix_nano
-            children[id(hop)].append((time, _failure_node(trace, hop, event_id, numbers)))
+            node = _failure_node(trace, hop, event_id, numbers, full=full)
+            children[id(hop)].append((time, node))
         if id(hop.parent) in children:
             children[id(hop.parent)].append((hop.span.start_unix_nano, nodes[id(hop)]))
         else:
@@ -129,13 +140,13 @@ def _hop_node(trace: Trace, hop: HopRecord) -> TreeNode:
 
 
 def _failure_node(
-    trace: Trace, hop: HopRecord | None, event_id: str, numbers: Mapping[str, int]
+    trace: Trace, hop: HopRecord | None, event_id: str, numbers: Mapping[str, int], *, full: bool
 ) -> TreeNode:
     return TreeNode(
         format_duration(trace.offset(trace.failures[event_id].time_unix_nano)),
         "",
         failure_line(trace, hop, event_id, numbers[event_id]),
-        failure_notes(trace, hop, event_id, numbers),
+        failure_notes(trace, hop, event_id, numbers, full=full),
     )
 
 

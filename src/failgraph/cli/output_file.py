@@ -1,0 +1,56 @@
+"""Write the results of a command to the file of `-o`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TextIO, cast
+
+
+@contextmanager
+def results_to(path: str | None) -> Iterator[None]:
+    """Write standard output to a file, which appears when the block has ended without an error.
+
+    Args:
+        path: The file; None or `-` leaves standard output as it is.
+
+    Raises:
+        OSError: The file cannot be written; the error names it.
+    """
+    if path is None or path == "-":
+        yield
+        return
+    target = os.path.realpath(path)
+    is_special = os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode)
+    # A pipe or device cannot be replaced, and a directory is refused.
+    written = target if is_special else f"{target}.{os.getpid()}.tmp"
+    try:
+        stream = _open(written, "w" if is_special else "x")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    try:
+        with stream, redirect_stdout(stream):
+            yield
+        if not is_special:
+            _replace(target, written, path)
+    except BaseException:
+        if not is_special:
+            with suppress(OSError):
+                os.unlink(written)
+        raise
+
+
+def _open(path: str, mode: str) -> TextIO:
+    return cast("TextIO", open(path, mode, encoding="utf-8", errors="backslashreplace"))
+
+
+def _replace(target: str, written: str, path: str) -> None:
+    """Put a finished file in the place of the target, with the permissions of the old one."""
+    try:
+        with suppress(FileNotFoundError):
+            os.chmod(written, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(written, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None

@@ -1,0 +1,142 @@
+"""What a reading command prints once its source is read: results, then what is missing in them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from failgraph.cli.exit_codes import DONE, FINDING
+from failgraph.cli.filters import filters_text
+from failgraph.cli.messages import print_message, print_redacted
+from failgraph.cli.output import TraceFormat, print_json, print_lines
+from failgraph.cli.output_options import OutputOptions, output_options
+from failgraph.cli.source import ReadSource
+from failgraph.readers import Reading, Trace
+from failgraph.text import MAX_ID_LENGTH, sanitize
+from failgraph.traces.query import Query
+from failgraph.view import line_text, loss_lines, source_row, top_lines, top_row
+from failgraph.view.lines import count_of
+from failgraph.view.top import TopRow
+
+_T = TypeVar("_T")
+_MAX_LOSSES = 10  # named on standard error without --full
+
+
+class Results(NamedTuple):
+    """What a command found.
+
+    Attributes:
+        source: The source.
+        query: What was asked for.
+        traces: The traces of the source that match the query, by start.
+        limit: The largest number of lines or rows, or None.
+    """
+
+    source: ReadSource
+    query: Query
+    traces: Sequence[Trace]
+    limit: int | None
+
+
+def print_traces(arguments: argparse.Namespace, results: Results, form: TraceFormat) -> int:
+    """Print the newest traces, or their ids, and return the exit code."""
+    options = output_options(arguments)
+    if options.ids:
+        return print_ids(arguments, results)
+    shown = _newest(results.traces, results.limit)
+    if options.json:
+        print_json(map(form.json_row, shown))
+    else:
+        form.draw(shown, options)
+    if len(shown) < len(results.traces):
+        _note_limit(options, f"the newest {len(shown)} of {len(results.traces)} traces")
+    return _finish(arguments, results, shown)
+
+
+def print_top(arguments: argparse.Namespace, results: Results, rows: Sequence[TopRow]) -> int:
+    """Print the first rows of `top`, or the ids of the traces they count. Return the exit code."""
+    options = output_options(arguments)
+    if options.ids:
+        return print_ids(arguments, results)
+    shown = rows[: results.limit]
+    if options.json:
+        print_json(map(top_row, shown))
+    else:
+        print_lines(top_lines(shown, full=options.full, with_head=not options.quiet), options)
+    if len(shown) < len(rows):
+        _note_limit(options, f"the first {len(shown)} of {len(rows)} rows")
+    return _finish(arguments, results, results.traces)
+
+
+def print_ids(arguments: argparse.Namespace, results: Results) -> int:
+    """Print each rollout's id once, or that of a trace without one. Return the exit code."""
+    ids = list(dict.fromkeys(map(_id, results.traces)))
+    shown = _newest(ids, results.limit)
+    for each in shown:
+        print(each)
+    if len(shown) < len(ids):
+        _note_limit(output_options(arguments), f"the newest {len(shown)} of {len(ids)} ids")
+    return _finish(arguments, results, results.traces)
+
+
+def _id(trace: Trace) -> str:
+    return sanitize(trace.rollout_ids[0] if trace.rollout_ids else trace.trace_id, MAX_ID_LENGTH)
+
+
+def _newest(items: Sequence[_T], limit: int | None) -> Sequence[_T]:
+    """Return the last items, at most `limit`."""
+    return items if limit is None else items[max(0, len(items) - limit) :]
+
+
+def _note_limit(options: OutputOptions, shown: str) -> None:
+    if not options.quiet:
+        print_message(f"showing {shown}. Use a larger --limit to see more.")
+
+
+def _finish(arguments: argparse.Namespace, results: Results, shown: Sequence[Trace]) -> int:
+    """Print why there are no traces, what was not read and what was lost. Return the exit code."""
+    source, options = results.source, output_options(arguments)
+    losses = source.reading.losses
+    if options.json:
+        print_json([_source_row(source)])
+    if not options.quiet:
+        if not shown:
+            print_redacted(_no_failures(source, results.query))
+        limit = None if options.full else _MAX_LOSSES
+        for line in (*source.notes, *map(line_text, loss_lines(losses, limit))):
+            print_message(line)
+    has_losses = bool(losses) or any(trace.losses for trace in shown)
+    return FINDING if arguments.strict and has_losses else DONE
+
+
+def _source_row(source: ReadSource) -> Mapping[str, object]:
+    reading = source.reading
+    return source_row(source.name, max(reading.trace_count, len(reading.traces)), reading.losses)
+
+
+def _no_failures(source: ReadSource, query: Query) -> str:
+    """Say why there is nothing to show."""
+    reading = source.reading
+    if source.trace_id is not None:
+        return f"trace {source.trace_id}{_rollout_of(reading, source.trace_id)}: no failures"
+    filters = filters_text(query)
+    if reading.traces:
+        verb = "has" if len(reading.traces) == 1 else "have"
+        total = count_of(reading.trace_count, "trace", "traces")
+        return f"no failure matches {filters}; {len(reading.traces)} of {total} {verb} failures"
+    if reading.rows:
+        return f"no failures in {count_of(reading.rows, 'saved row', 'saved rows')}"
+    if reading.durations:
+        return f"no failures in {count_of(reading.trace_count, 'trace', 'traces')}"
+    if filters:
+        return f"no failure in {source.name} matches {filters}"
+    return f"no traces with failures in {source.name}"
+
+
+def _rollout_of(reading: Reading, trace_id: str) -> str:
+    """Return the rollout of a trace in parentheses, or an empty text if it is unknown."""
+    for rollout_id, trace_ids in reading.rollouts.items():
+        if trace_id in trace_ids:
+            return f" (rollout {rollout_id})"
+    return ""
