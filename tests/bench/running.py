@@ -252,7 +252,7 @@ def _records(bare: trace.Tracer, ours: trace.Tracer, scale: Scale) -> Iterator[R
         record,
         _exceptions(bare),
     )
-    spans = under(record, PLACEMENT="failure_span")
+    spans = under(record, EVENTS="failure_span")
     yield row("`record`, a failure span for each", "`record`", None, spans, record)
     if find_spec("failgraph.journal") is not None:
         with tempfile.TemporaryDirectory() as folder:

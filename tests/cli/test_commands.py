@@ -261,16 +261,16 @@ def test_all_wrong_settings_are_reported(
     run: Callable[..., Done], whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All wrong settings are reported at once: values with the choices, names with a suggestion."""
-    monkeypatch.setenv("FAILGRAPH_LINKS", "sideways")
-    monkeypatch.setenv("FAILGRAPH_PLACEMNT", "span")
+    monkeypatch.setenv("FAILGRAPH_CAPTURE", "sideways")
+    monkeypatch.setenv("FAILGRAPH_PEER_TOKN", "span")
     done = run("list", whole)
     assert (done.code, done.out) == (2, "")
     lines = done.err.splitlines()
     assert len(lines) == 2
-    for text in ("FAILGRAPH_LINKS", "sideways", "cross", "all", "off"):
+    for text in ("FAILGRAPH_CAPTURE", "sideways", "failures", "all"):
         assert text in lines[0]
-    assert "FAILGRAPH_PLACEMNT" in lines[1]
-    assert "FAILGRAPH_PLACEMENT?" in lines[1]
+    assert "FAILGRAPH_PEER_TOKN" in lines[1]
+    assert "FAILGRAPH_PEER_TOKEN?" in lines[1]
 
 
 # --- unreadable sources

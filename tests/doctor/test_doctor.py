@@ -272,11 +272,11 @@ def test_the_start_up_file_counts_only_where_python_looks(monkeypatch, tmp_path)
 
 def test_every_setting_is_shown_without_secrets(environ):
     """Each setting is shown with its value and source, secrets without the value."""
-    here = environ(FAILGRAPH_LINKS="all", **SECRETS)
+    here = environ(FAILGRAPH_CAPTURE="all", **SECRETS)
     texts = texts_of(run_checks(here), "settings", "ok")
     assert [text.split("=")[0] for text in texts] == list(NAMES)
-    assert "FAILGRAPH_LINKS=all (from the environment)" in texts
-    assert "FAILGRAPH_REASON=on (default)" in texts
+    assert "FAILGRAPH_CAPTURE=all (from the environment)" in texts
+    assert "FAILGRAPH_REDACT=true (default)" in texts
     assert {f"{name}=set, not shown (from the environment)" for name in SECRETS} <= set(texts)
     assert "sesame" not in repr(list(run_checks(here)))
 
@@ -337,7 +337,7 @@ def test_a_setting_that_is_not_set_has_nothing_to_have_an_effect(environ):
         ("OTEL_TRACES_EXPORTER", "console,zipkin", "note"),
         ("OTEL_CONFIG_FILE", "/none.yaml", "problem"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "sesame", "problem"),
-        ("FAILGRAPH_LINKS", "sideways", "problem"),
+        ("FAILGRAPH_CAPTURE", "sideways", "problem"),
         ("FAILGRAPH_REDACT_WITH", "no function", "problem"),
         ("FAILGRAPH_REDACT_WITH", "no_such_module:function", "problem"),
     ],
@@ -549,7 +549,7 @@ def test_the_command_exits_with_1_for_a_problem():
     with Receiver() as receiver:
         there = sends_to(receiver)
         good = run_command("-v", **there)
-        bad = run_command("--json", **there, FAILGRAPH_LINKS="sideways")
+        bad = run_command("--json", **there, FAILGRAPH_CAPTURE="sideways")
     assert (good.returncode, good.stderr) == (0, "")
     assert [line for line in good.stdout.splitlines() if not line.startswith(" ")] == [
         "settings",
@@ -563,7 +563,7 @@ def test_the_command_exits_with_1_for_a_problem():
     rows = [json.loads(line) for line in bad.stdout.splitlines()]
     assert {tuple(row) for row in rows} == {("part", "state", "text")}
     assert [row["text"] for row in rows if row["state"] == "problem"] == [
-        "FAILGRAPH_LINKS must be cross, all or off, not 'sideways'"
+        "FAILGRAPH_CAPTURE must be failures or all, not 'sideways'"
     ]
 
 

@@ -293,7 +293,7 @@ def test_a_full_disk_stops_the_export(file, out) -> None:
 
 
 def test_secrets_are_redacted(file, exported, out, setting) -> None:
-    """Messages, bodies and server names are redacted, and omitted with FAILGRAPH_REASON=off."""
+    """Messages, bodies and server names are redacted, and omitted with FAILGRAPH_REDACT=all."""
     secret = "sk-" + "a1B2" * 8
     row = FAILING[1].row | {
         "_ng_failure_message": f"api_key={secret}",
@@ -304,7 +304,7 @@ def test_secrets_are_redacted(file, exported, out, setting) -> None:
     written = out.read_text()
     assert "[redacted:" in written
     assert secret not in written
-    setting("REASON", "off")
+    setting("REDACT", "all")
     silent = out.with_name("silent.jsonl")
     exported(file(FAILING[1].row), "-o", silent)
     assert "verify exploded" not in silent.read_text()

@@ -243,6 +243,7 @@ def test_opentelemetry_instrument_without_failgraph(receiver, extra):
         (["initialize", "own", "fail"], ON),
         (["fail"], {**ON, "FAILGRAPH_AUTO_INSTRUMENT": "true"}),
         (["initialize", "fail"], {**ON, "FAILGRAPH_AUTO_INSTRUMENT": "true"}),
+        (["fail"], {"FAILGRAPH_AUTO_INSTRUMENT": "1"}),
     ],
     ids=str,
 )
@@ -296,7 +297,7 @@ tracer_provider:
 instrumentation/development:
   python:
     failgraph:
-      placement: failure_span
+      events: failure_span
 """
 
 
@@ -308,7 +309,7 @@ instrumentation/development:
     [
         ({}, "nemo.gym.failure"),
         (ON, "nemo.gym.failure"),
-        ({"FAILGRAPH_PLACEMENT": "span"}, "inner"),
+        ({"FAILGRAPH_EVENTS": "span"}, "inner"),
     ],
     ids=str,
 )

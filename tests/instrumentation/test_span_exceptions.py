@@ -412,20 +412,24 @@ def test_without_redaction_the_sdk_is_left_alone(tracer, exporter, setting):
 
 
 def test_without_reasons_only_kinds_and_frames_remain(tracer, exporter, setting):
-    """With `FAILGRAPH_REASON=off` the SDK's event has no texts of failures and causes either."""
-    setting("REASON", "off")
+    """With `FAILGRAPH_REDACT=all` the SDK's event has no text of any exception either."""
+    setting("REDACT", "all")
     with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span"):
         raise failure(
             failure_reason="private words", details={"provider_status_reason": "private"}
         ) from ValueError("private as well")
-    with pytest.raises(ValueError), tracer.start_as_current_span("other"):
-        raise ValueError("of no failure")
+    with pytest.raises(ValueError), tracer.start_as_current_span("other") as other:
+        given = {"exception.message": "private words", "mine": 1}
+        other.record_exception(error := ValueError("private"), attributes=given)
+        raise error
     span, other = exporter.get_finished_spans()
     assert "private" not in texts(span)
     exception = next(event for event in span.events if event.name == "exception")
     assert "test_span_exceptions.py" in exception.attributes["exception.stacktrace"]
     assert span.status.description == "NgFailureEvent"
-    assert "of no failure" in texts(other)
+    assert "private" not in texts(other)
+    assert other.status.description == "ValueError"
+    assert other.events[0].attributes["mine"] == 1
 
 
 def test_wrong_arguments_are_left_to_the_sdk(tracer):
@@ -482,7 +486,7 @@ def test_attaching_is_idempotent_and_comes_back(make_provider, exporter):
 
 def test_failure_spans_have_no_processor_of_their_own(tracer, setting, exporter):
     """Their providers share the pipeline of the span, to which nothing is added."""
-    setting("PLACEMENT", "failure_span")
+    setting("EVENTS", "failure_span")
     processor = None
     for _ in range(3):
         with pytest.raises(NgFailureEvent), tracer.start_as_current_span("span") as span:

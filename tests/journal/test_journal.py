@@ -89,7 +89,7 @@ def test_a_line_is_written_before_record_returns(directory, tracer):
 
 def test_a_failure_on_a_failure_span(directory, setting, tracer):
     """The line names the span that was running; its placement says that a failure span has it."""
-    setting("PLACEMENT", "failure_span")
+    setting("EVENTS", "failure_span")
     with tracer.start_as_current_span("work") as span:
         assert failgraph.record(event("a")).placement == "failure_span"
     (line,) = lines(directory)
@@ -155,8 +155,8 @@ def test_secrets_are_redacted(directory, make_provider):
 
 
 def test_reasons_can_be_off(directory, setting):
-    """`FAILGRAPH_REASON=off` applies to the journal too."""
-    setting("REASON", "off")
+    """`FAILGRAPH_REDACT=all` applies to the journal too."""
+    setting("REDACT", "all")
     failgraph.record(event("a", failure_reason="something private"))
     assert "private" not in files(directory)[0].read_text()
 

@@ -220,8 +220,8 @@ def test_a_failure_span_uses_the_pipeline_of_its_span_not_the_global_one(exporte
 
 
 def test_placement_failure_span_exports_at_once(tracer, exporter, setting):
-    """With FAILGRAPH_PLACEMENT=failure_span a failure is exported before its span has ended."""
-    setting("PLACEMENT", "failure_span")
+    """With FAILGRAPH_EVENTS=failure_span a failure is exported before its span has ended."""
+    setting("EVENTS", "failure_span")
     with tracer.start_as_current_span("work"):
         error = failure()
         assert failgraph.record(error).placement == "failure_span"

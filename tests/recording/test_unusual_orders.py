@@ -177,7 +177,7 @@ class BreaksFailureSpans(SimpleSpanProcessor):
 @pytest.mark.internal_error
 def test_a_hop_ends_whole_although_recording_breaks(exporter, setting):
     """Its report goes to the hop around it and onto its span; nothing stays open."""
-    setting("PLACEMENT", "failure_span")
+    setting("EVENTS", "failure_span")
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(BreaksFailureSpans(exporter))
     with provider.get_tracer("test").start_as_current_span("work") as span, failgraph.hop():

@@ -16,7 +16,7 @@ from failgraph import FailureEvent, NgFailureEvent, failure_report_for, record
 from failgraph.cli import main
 from failgraph.errors import ConfigError
 from failgraph.redaction import HIDDEN, redact, redact_and_truncate
-from failgraph.settings import checked, configure
+from failgraph.settings import checked, configure, current
 from redaction_corpus import INNOCENT, SECRETS
 
 KEY = "sk-" + "4f9aB27cQ1xZ8mLk" * 2
@@ -191,8 +191,8 @@ def test_redaction_can_be_turned_off(written, setting):
 
 
 def test_reasons_can_be_left_out(written, setting):
-    """`FAILGRAPH_REASON=off`: no reason and no message of others; everything else stays."""
-    setting("REASON", "off")
+    """`FAILGRAPH_REDACT=all`: no reason and no message of others; everything else stays."""
+    setting("REDACT", "all")
     failure = NgFailureEvent(
         "sandbox_failed",
         "private",
@@ -298,8 +298,9 @@ def test_a_command_refuses_a_missing_own_function(monkeypatch, capsys):
 def test_settings_of_a_configuration_file(setting):
     """As OpenTelemetry's file passes them on; the environment wins."""
     try:
-        configure({"redact_patterns": [r"EMP-\d+"], "redact": True, "reason": "on"})
+        configure({"redact_patterns": [r"EMP-\d+"], "redact": True, "peers": ["a", "b"]})
         assert redact("EMP-1") == "[redacted:pattern]"
+        assert current().peers == ("a", "b")
         setting("REDACT", "false")
         assert redact("EMP-1") == "EMP-1"
     finally:

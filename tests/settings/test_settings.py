@@ -8,6 +8,7 @@ import pytest
 
 from failgraph import FailureBoundary, settings
 from failgraph.errors import ConfigError
+from failgraph.instrumentation import startup
 from failgraph.settings import Settings, checked, from_env
 from failgraph.settings.values import one_of
 
@@ -18,31 +19,19 @@ CHOICES = {
     "FAILGRAPH_ENABLED": "true or false",
     "FAILGRAPH_AUTO_INSTRUMENT": "false or true",
     "FAILGRAPH_LOG_LEVEL": "warning, info or debug",
-    "FAILGRAPH_LINKS": "cross, all or off",
-    "FAILGRAPH_PLACEMENT": "span or failure_span",
     "FAILGRAPH_CAPTURE": "failures or all",
-    "FAILGRAPH_REPLY": "peers, always or never",
-    "FAILGRAPH_REDACT": "true or false",
-    "FAILGRAPH_REASON": "on or off",
+    "FAILGRAPH_EVENTS": "span or failure_span",
+    "FAILGRAPH_REDACT": "true, false or all",
 }
 
 
 def test_nothing_set_gives_the_documented_defaults():
-    """Enabled unset, no boundary, links into other traces, events on the span, texts redacted."""
+    """Enabled unset, no boundary, events on the span, private peers, texts redacted."""
     assert from_env({}) == (Settings(), ())
     made = Settings()
-    assert (made.enabled, made.boundary, made.links, made.placement) == (
-        None,
-        None,
-        "cross",
-        "span",
-    )
-    assert (made.auto_instrument, made.log_level, made.redact, made.reason) == (
-        False,
-        "warning",
-        True,
-        True,
-    )
+    assert (made.enabled, made.auto_instrument, made.boundary) == (None, False, None)
+    assert (made.log_level, made.capture, made.events) == ("warning", "failures", "span")
+    assert (made.peers, made.peer_token, made.redact) == (("private",), None, "true")
 
 
 @pytest.mark.parametrize(
@@ -51,21 +40,19 @@ def test_nothing_set_gives_the_documented_defaults():
         ("ENABLED", "true", "enabled", True),
         ("ENABLED", "false", "enabled", False),
         *[("BOUNDARY", boundary.value, "boundary", boundary) for boundary in FailureBoundary],
-        *[("LINKS", value, "links", value) for value in ("cross", "all", "off")],
-        *[("PLACEMENT", value, "placement", value) for value in ("span", "failure_span")],
+        *[("EVENTS", value, "events", value) for value in ("span", "failure_span")],
         *[("LOG_LEVEL", value, "log_level", value) for value in ("warning", "info", "debug")],
         ("AUTO_INSTRUMENT", "true", "auto_instrument", True),
         ("AUTO_INSTRUMENT", "false", "auto_instrument", False),
         *[("CAPTURE", value, "capture", value) for value in ("failures", "all")],
-        *[("REPLY", value, "reply", value) for value in ("peers", "always", "never")],
+        ("PEERS", "private", "peers", ("private",)),
+        ("PEERS", "None", "peers", ()),
+        ("PEERS", "*", "peers", ("*",)),
         ("PEERS", " *.Example.com , 10.1.2.3/8,", "peers", ("*.example.com", "10.0.0.0/8")),
         ("PEER_TOKEN", "of ours", "peer_token", "of ours"),
-        ("HEADER_BYTES", "256", "header_bytes", 256),
-        ("HEADER_BYTES", "65536", "header_bytes", 65536),
-        ("REDACT", "true", "redact", True),
-        ("REDACT", "false", "redact", False),
-        ("REASON", "on", "reason", True),
-        ("REASON", "off", "reason", False),
+        ("JOURNAL_MAX_BYTES", "65536", "journal_max_bytes", 65536),
+        ("JOURNAL_MAX_BYTES", "1099511627776", "journal_max_bytes", 1 << 40),
+        *[("REDACT", value, "redact", value) for value in ("true", "false", "all")],
         ("REDACT_WITH", "package.module:function", "redact_with", "package.module:function"),
         ("REDACT_WITH", " ", "redact_with", None),
         ("REDACT_PATTERNS", "", "redact_patterns", ()),
@@ -85,10 +72,10 @@ def test_nothing_set_gives_the_documented_defaults():
         ),
         ("TEMPO_HEADERS", ",,", "tempo_headers", ()),
         ("ENABLED", " TRUE ", "enabled", True),
-        ("LINKS", "Off", "links", "off"),
+        ("CAPTURE", "All", "capture", "all"),
         ("BOUNDARY", "", "boundary", None),
         ("ENABLED", "", "enabled", None),
-        ("LINKS", "  ", "links", "cross"),
+        ("CAPTURE", "  ", "capture", "failures"),
     ],
 )
 def test_a_setting_takes_each_of_its_values(name, value, field, expected):
@@ -100,8 +87,8 @@ def test_a_setting_takes_each_of_its_values(name, value, field, expected):
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_problem_of_a_choice_has_name_value_and_choices(name):
-    """The default applies, except that a bad `FAILGRAPH_REASON` leaves reasons out."""
-    made = Settings(reason=False) if name == "FAILGRAPH_REASON" else Settings()
+    """The default applies, except that a bad `FAILGRAPH_REDACT` leaves all texts out."""
+    made = Settings(redact="all") if name == "FAILGRAPH_REDACT" else Settings()
     assert from_env({name: "Sometimes"}) == (
         made,
         (f"{name} must be {CHOICES[name]}, not 'Sometimes'",),
@@ -110,15 +97,84 @@ def test_the_problem_of_a_choice_has_name_value_and_choices(name):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("HEADER_BYTES", value) for value in ("255", "65537", "-1", "many", "3.5", "٣٠٠٠")]
-    + [("PEERS", "10.0.0.0/33")],
+    [("JOURNAL_MAX_BYTES", value) for value in ("65535", "1099511627777", "-1", "many", "٣٠٠٠")]
+    + [("PEERS", value) for value in ("10.0.0.0/33", "none,none", ",")],
 )
-def test_the_problem_of_a_number_or_network_has_name_and_value(name, value):
-    """And the default applies."""
-    made, (problem,) = from_env({f"FAILGRAPH_{name}": value})
-    assert f"FAILGRAPH_{name}" in problem
-    assert ascii(value) in problem
-    assert made == Settings()
+def test_the_problem_of_a_number_or_a_peer_has_name_and_value(name, value):
+    """The default applies to a number; peers that cannot be read are nobody."""
+    made, problems = from_env({f"FAILGRAPH_{name}": value})
+    for problem in problems:
+        assert problem.startswith(f"FAILGRAPH_{name}")
+        assert ascii(value.partition(",")[0] or value) in problem
+    assert made == (Settings(peers=()) if name == "PEERS" else Settings())
+
+
+def test_the_good_entries_of_a_list_of_peers_apply():
+    """A bad one admits nobody; `none` stands alone. The problem gives the number of the entry."""
+    made, problems = from_env({"FAILGRAPH_PEERS": "judge, 10.0.0.0/33, none"})
+    assert made.peers == ("judge",)
+    must_be = "must be a host pattern or a network such as 10.0.0.0/8, not"
+    assert problems == (
+        f"FAILGRAPH_PEERS: entry 2 {must_be} '10.0.0.0/33'",
+        f"FAILGRAPH_PEERS: entry 3 {must_be} 'none'",
+    )
+
+
+@pytest.mark.parametrize("name", ["ENABLED", "AUTO_INSTRUMENT", "REDACT"])
+@pytest.mark.parametrize("true", [True, False])
+def test_a_switch_has_other_spellings(name, true):
+    """`1 yes on 0 no off`, in any case. The start-up file takes the same."""
+    for text in startup.TRUE if true else startup.FALSE:
+        for spelling in (text, text.upper()):
+            made, problems = from_env({f"FAILGRAPH_{name}": spelling})
+            assert problems == ()
+            value = getattr(made, name.lower())
+            assert value == (str(true).lower() if name == "REDACT" else true)
+
+
+@pytest.mark.parametrize("name", ["LOG_LEVEL", "EVENTS", "CAPTURE"])
+def test_other_choices_are_no_switches(name):
+    """A problem shows what was written, not what it would stand for."""
+    _, (problem,) = from_env({f"FAILGRAPH_{name}": "off"})
+    assert problem.endswith(", not 'off'")
+
+
+@pytest.mark.parametrize(
+    ("enabled", "auto", "expected"),
+    [
+        ("", "true", True),
+        ("  ", "on", True),
+        ("false", "true", False),
+        ("0", "yes", False),
+        ("true", "false", True),
+        ("", "false", None),
+        ("", "maybe", None),
+        ("maybe", "true", None),
+    ],
+)
+def test_auto_instrument_enables(enabled, auto, expected):
+    """Alone it is enough; `FAILGRAPH_ENABLED` wins, also with a value that cannot be read."""
+    environ = {"FAILGRAPH_ENABLED": enabled, "FAILGRAPH_AUTO_INSTRUMENT": auto}
+    assert from_env(environ).settings.enabled is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meant", "made"),
+    [
+        ("PLACEMENT", "failure_span", "set FAILGRAPH_EVENTS instead", Settings()),
+        ("REPLY", "never", "set FAILGRAPH_PEERS instead", Settings(peers=())),
+        ("REASON", "off", "set FAILGRAPH_REDACT=all instead", Settings(redact="all")),
+        ("REASON", "", "set FAILGRAPH_REDACT=all instead", Settings()),
+        ("LINKS", "all", "unset it; causes in other traces are always linked", Settings()),
+        ("HEADER_BYTES", "512", "unset it; reports take at most 3072 bytes", Settings()),
+    ],
+)
+def test_a_former_name_is_unknown_and_names_the_new_one(name, value, meant, made):
+    """It has no effect, except that one about privacy means the private side until it is gone."""
+    settings, (problem,) = from_env({f"FAILGRAPH_{name}": value})
+    assert problem.startswith(f"unknown setting FAILGRAPH_{name} (")
+    assert meant in problem
+    assert settings == made
 
 
 def test_every_choice_is_tested_here():
@@ -129,11 +185,11 @@ def test_every_choice_is_tested_here():
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("FAILGRAPH_LINK", "FAILGRAPH_LINKS"),
+        ("FAILGRAPH_EVENT", "FAILGRAPH_EVENTS"),
         ("FAILGRAPH_BOUNDRY", "FAILGRAPH_BOUNDARY"),
         ("FAILGRAPH_ENABLE", "FAILGRAPH_ENABLED"),
-        ("FAILGRAPH_PLACMENT", "FAILGRAPH_PLACEMENT"),
-        ("FAILGRAPH_links", "FAILGRAPH_LINKS"),
+        ("FAILGRAPH_PEER", "FAILGRAPH_PEERS"),
+        ("FAILGRAPH_events", "FAILGRAPH_EVENTS"),
     ],
 )
 def test_an_unknown_name_gets_a_suggestion(name, meant):
@@ -152,7 +208,7 @@ def test_a_name_like_no_setting_gets_the_command_that_lists_them():
 
 def test_variables_without_the_prefix_are_ignored():
     """Even if the prefix is a part of their name."""
-    assert from_env({"OTEL_FAILGRAPH_LINKS": "x", "FAILGRAPHLINKS": "x", "PATH": "x"}) == (
+    assert from_env({"OTEL_FAILGRAPH_EVENTS": "x", "FAILGRAPHEVENTS": "x", "PATH": "x"}) == (
         Settings(),
         (),
     )
@@ -161,19 +217,19 @@ def test_variables_without_the_prefix_are_ignored():
 def test_all_problems_are_reported_at_once_and_good_settings_apply():
     """In the order of the names, also by the `ConfigError` of a command."""
     environ = {
-        "FAILGRAPH_PLACEMENT": "failure_span",
-        "FAILGRAPH_LINKS": "never",
+        "FAILGRAPH_EVENTS": "failure_span",
+        "FAILGRAPH_CAPTURE": "never",
         "FAILGRAPH_BOUNDARY": "judge",
-        "FAILGRAPH_LINK": "all",
+        "FAILGRAPH_CAPTUR": "all",
     }
     expected = [
         f"FAILGRAPH_BOUNDARY must be {CHOICES['FAILGRAPH_BOUNDARY']}, not 'judge'",
-        "unknown setting FAILGRAPH_LINK (did you mean FAILGRAPH_LINKS?)",
-        "FAILGRAPH_LINKS must be cross, all or off, not 'never'",
+        "unknown setting FAILGRAPH_CAPTUR (did you mean FAILGRAPH_CAPTURE?)",
+        "FAILGRAPH_CAPTURE must be failures or all, not 'never'",
     ]
     made, problems = from_env(environ)
     assert list(problems) == expected
-    assert made == Settings(placement="failure_span")
+    assert made == Settings(events="failure_span")
     with pytest.raises(ConfigError) as caught:
         checked(environ)
     assert caught.value.problems == expected
@@ -182,15 +238,15 @@ def test_all_problems_are_reported_at_once_and_good_settings_apply():
 
 def test_checked_returns_settings_without_a_problem():
     """As `from_env` does."""
-    assert checked({"FAILGRAPH_ENABLED": "false", "FAILGRAPH_LINKS": "off"}) == Settings(
-        enabled=False, links="off"
+    assert checked({"FAILGRAPH_ENABLED": "false", "FAILGRAPH_CAPTURE": "all"}) == Settings(
+        enabled=False, capture="all"
     )
 
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e", "\udc80", "x" * 10_000])
 def test_a_problem_is_one_short_plain_line(text):
     """No name and no value brings a control character, a line break or great length into it."""
-    _, problems = from_env({"FAILGRAPH_LINKS": text, f"FAILGRAPH_{text}": "x"})
+    _, problems = from_env({"FAILGRAPH_CAPTURE": text, f"FAILGRAPH_{text}": "x"})
     assert len(problems) == 2
     for problem in problems:
         assert problem.isascii()
@@ -200,29 +256,29 @@ def test_a_problem_is_one_short_plain_line(text):
 
 def test_a_backslash_in_a_value_is_shown_once():
     """A value is shown as Python would write it: escaped once."""
-    (problem,) = from_env({"FAILGRAPH_LINKS": "\x1b"}).problems
+    (problem,) = from_env({"FAILGRAPH_CAPTURE": "\x1b"}).problems
     assert problem.endswith(", not '\\x1b'")
 
 
 def test_settings_are_read_once(setting, monkeypatch):
     """At the first call: a later change of the environment has no effect."""
-    setting("LINKS", "off")
+    setting("EVENTS", "failure_span")
     first = settings.current()
-    monkeypatch.setenv("FAILGRAPH_LINKS", "all")
+    monkeypatch.setenv("FAILGRAPH_EVENTS", "span")
     assert settings.current() is first
-    assert first.links == "off"
+    assert first.events == "failure_span"
 
 
 def test_bad_settings_never_stop_a_program(setting, caplog):
     """Problems are logged once, in one line, and the defaults apply."""
-    setting("LINKS", "never")
+    setting("CAPTURE", "never")
     setting("BOUNDRY", "agent")
     with caplog.at_level(logging.WARNING, logger="failgraph"):
         assert settings.current() == Settings()
         settings.current()
     (record,) = caplog.records
     message = record.getMessage()
-    assert "FAILGRAPH_LINKS must be cross, all or off, not 'never'" in message
+    assert "FAILGRAPH_CAPTURE must be failures or all, not 'never'" in message
     assert "did you mean FAILGRAPH_BOUNDARY?" in message
     assert "\n" not in message
 
@@ -277,6 +333,6 @@ def test_the_repr_of_the_settings_shows_no_secret():
 @pytest.mark.parametrize("value", ["sk1a2b3c4d5e6f7g8h9i0j", "Tr0ub4dor3"])
 def test_a_bad_value_that_may_be_a_key_is_not_shown(value):
     """More than 8 letters and digits may be a key that was set under the wrong name."""
-    _, problems = from_env({"FAILGRAPH_LINKS": value})
+    _, problems = from_env({"FAILGRAPH_CAPTURE": value})
     (problem,) = problems
     assert value not in problem

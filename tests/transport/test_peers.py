@@ -297,12 +297,31 @@ def test_the_default_no_longer_applies(setting: Setting, host: str, peers: str) 
     assert not is_peer(host)
 
 
-@pytest.mark.parametrize("peers", ["", " ", ",", " , ", "10.0.0.0/33"])
-def test_peers_without_a_pattern_are_the_default(setting: Setting, peers: str) -> None:
-    """A value without a valid pattern leaves the default."""
+@pytest.mark.parametrize("peers", ["", " ", "private", " Private ,"])
+def test_private_is_the_default(setting: Setting, peers: str) -> None:
+    """An empty value and `private` are the same."""
     setting("PEERS", peers)
     assert is_peer("localhost")
     assert not is_peer("example.com")
+
+
+@pytest.mark.parametrize("peers", ["none", " NONE ", ",", " , ", "10.0.0.0/33", "none, none"])
+def test_without_an_entry_nobody_is_a_peer(setting: Setting, peers: str) -> None:
+    """`none`, and a value without a valid entry: nobody is asked, answered or believed."""
+    setting("PEERS", peers)
+    setting("PEER_TOKEN", "secret")
+    assert not is_peer("localhost")
+    assert accept_value("localhost") is None
+    assert not may_receive_report([(ACCEPT.encode(), b"secret")], "127.0.0.1")
+
+
+def test_private_in_a_list_adds_the_default(setting: Setting) -> None:
+    """A fleet with public names keeps its private addresses."""
+    setting("PEERS", "private, *.rollouts.example")
+    assert all(is_peer(host) for host in ("localhost", "10.0.0.1", "judge.rollouts.example"))
+    assert not is_peer("example.com")
+    assert may_receive_report([ASKS], "10.0.0.1")
+    assert not may_receive_report([ASKS], "8.8.8.8")
 
 
 @LAX
@@ -341,13 +360,13 @@ STRANGERS = [
 
 @pytest.mark.parametrize("client", NEAR)
 @pytest.mark.parametrize("name", [ACCEPT, ACCEPT.upper(), ACCEPT.title()])
-@pytest.mark.parametrize("reply", [None, "peers"])
+@pytest.mark.parametrize("peers", [None, "private"])
 def test_a_near_address_that_asks_gets_a_report(
-    setting: Setting, client: str, name: str, reply: str | None
+    setting: Setting, client: str, name: str, peers: str | None
 ) -> None:
     """A loopback or private address without forwarding headers gets a report."""
-    if reply is not None:
-        setting("REPLY", reply)
+    if peers is not None:
+        setting("PEERS", peers)
     assert may_receive_report([*OTHERS, (name.encode(), b"1")], client)
     assert may_receive_report([(name.encode(), b" 1 "), *OTHERS], client)
 
@@ -358,16 +377,16 @@ def test_a_stranger_that_asks_gets_none(client: str | None) -> None:
     assert not may_receive_report([ASKS], client)
 
 
-@pytest.mark.parametrize("reply", ["peers", "always", "never"])
+@pytest.mark.parametrize("peers", ["private", "*", "none", "127.0.0.0/8"])
 @pytest.mark.parametrize("token", [None, "secret"])
 @pytest.mark.parametrize(
     "headers", [[], OTHERS, [(b"x-ng-failure", b"1"), (b"x-ng-failure-accept ", b"1"), (b"", b"1")]]
 )
 def test_a_client_that_does_not_ask_never_gets_one(
-    setting: Setting, reply: str, token: str | None, headers: list
+    setting: Setting, peers: str, token: str | None, headers: list
 ) -> None:
     """No setting sends a report to a client that did not ask."""
-    setting("REPLY", reply)
+    setting("PEERS", peers)
     if token is not None:
         setting("PEER_TOKEN", token)
     assert not may_receive_report(headers, "127.0.0.1")
@@ -392,18 +411,14 @@ def test_a_forwarded_client_gets_none(name: str, form: Callable[[str], str], fir
 
 @pytest.mark.parametrize("client", [*STRANGERS, "127.0.0.1"])
 @pytest.mark.parametrize("headers", [[ASKS], [ASKS, (b"X-Forwarded-For", b"8.8.8.8")]])
-@pytest.mark.parametrize("token", [None, "secret"])
-def test_always_and_never(
-    setting: Setting, client: str | None, headers: list, token: str | None
-) -> None:
-    """`always` sends to every client that asks; `never` to none, not even with the token."""
-    if token is not None:
-        setting("PEER_TOKEN", token)
-    setting("REPLY", "always")
+@pytest.mark.parametrize("peers", ["*", "*, judge.example"])
+def test_everybody(setting: Setting, client: str | None, headers: list, peers: str) -> None:
+    """With `*` every client that asks gets a report; if there is a token, only with that."""
+    setting("PEERS", peers)
     assert may_receive_report(headers, client)
-    setting("REPLY", "never")
+    setting("PEER_TOKEN", "secret")
     assert not may_receive_report(headers, client)
-    assert not may_receive_report([(ACCEPT.encode(), b"secret")], client)
+    assert may_receive_report([(ACCEPT.encode(), b"secret"), *headers[1:]], client)
 
 
 @pytest.mark.parametrize("token", ["secret", "1", "our token", "x" * 4000])
@@ -470,12 +485,22 @@ def test_two_wrong_asking_headers_do_not_help(setting: Setting) -> None:
     )
 
 
-@pytest.mark.parametrize("peers", ["8.8.8.8", "*", "8.0.0.0/8"])
-def test_hosts_that_are_asked_do_not_get_reports_for_that(setting: Setting, peers: str) -> None:
-    """`FAILGRAPH_PEERS` says which hosts are asked and believed, not which get a report."""
+@pytest.mark.parametrize("peers", ["8.8.8.8", "8.8.*", "8.0.0.0/8", "judge, 8.0.0.0/8"])
+def test_a_list_says_who_is_answered_too(setting: Setting, peers: str) -> None:
+    """A client whose address is in the list gets a report, directly; others do not."""
     setting("PEERS", peers)
-    assert not may_receive_report([ASKS], "8.8.8.8")
-    assert may_receive_report([ASKS], "127.0.0.1")
+    assert may_receive_report([ASKS], "8.8.8.8")
+    assert may_receive_report([ASKS], "::ffff:8.8.8.8")
+    assert not may_receive_report([ASKS, (b"X-Forwarded-For", b"8.8.8.8")], "8.8.8.8")
+    assert not any(may_receive_report([ASKS], client) for client in ("127.0.0.1", "9.9.9.9", None))
+
+
+def test_names_answer_no_address(setting: Setting) -> None:
+    """A client is known by its address only: a host name in the list admits none without a token."""
+    setting("PEERS", "judge.rollouts.example, localhost")
+    assert not any(may_receive_report([ASKS], client) for client in ("127.0.0.1", "localhost"))
+    setting("PEER_TOKEN", "secret")
+    assert may_receive_report([(ACCEPT.encode(), b"secret")], "127.0.0.1")
 
 
 GARBAGE = st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=20)), max_size=5)
@@ -513,12 +538,12 @@ def test_peers_are_asked(setting: Setting, host: str) -> None:
     "host", ["example.com", "8.8.8.8", "", "gym.internal.example.com", "[2001:4860:4860::8888]"]
 )
 def test_others_are_not_asked(setting: Setting, host: str) -> None:
-    """A host that is no peer is not asked and does not get the token."""
+    """A host that is no peer is not asked and does not get the token; with `*` all others do."""
     assert accept_value(host) is None
     setting("PEER_TOKEN", "secret")
     assert accept_value(host) is None
-    setting("REPLY", "always")
-    assert accept_value(host) is None
+    setting("PEERS", "*")
+    assert accept_value(host) == ("secret" if host else None)
 
 
 def test_the_setting_says_which_hosts_are_asked(setting: Setting) -> None:
@@ -539,13 +564,6 @@ def test_no_host_is_asked_when_failgraph_is_off(
     assert accept_value("localhost") == value
     setting("PEER_TOKEN", "secret")
     assert accept_value("localhost") == (None if value is None else "secret")
-
-
-@pytest.mark.parametrize("reply", ["peers", "always", "never"])
-def test_asking_does_not_depend_on_replying(setting: Setting, reply: str) -> None:
-    """`FAILGRAPH_REPLY` is about the reports that this process sends."""
-    setting("REPLY", reply)
-    assert accept_value("localhost") == "1"
 
 
 @pytest.mark.parametrize(

@@ -364,7 +364,7 @@ def test_a_hostile_setting_is_sanitized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The message has name and value without their control characters."""
-    monkeypatch.setenv("FAILGRAPH_LINKS", "\x1b[31m\u202eall")
+    monkeypatch.setenv("FAILGRAPH_CAPTURE", "\x1b[31m\u202eall")
     monkeypatch.setenv("FAILGRAPH_\x1b[0m", "x")
     assert main(["list", str(write(tmp_path / "f", *rollout()))]) == 2
     err = capsys.readouterr().err

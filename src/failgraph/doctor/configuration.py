@@ -18,8 +18,8 @@ from failgraph.settings.names import (
     JAEGER_HEADERS,
     NAMES,
     PEER_TOKEN,
+    PEERS,
     PREFIX,
-    REASON,
     REDACT_PATTERNS,
     TEMPO_HEADERS,
 )
@@ -83,8 +83,9 @@ def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> s
     if name in _SECRET:
         return "set, not shown" if value else "unset"
     if isinstance(value, bool):
-        yes, no = ("on", "off") if name == REASON else ("true", "false")
-        return yes if value else no
+        return "true" if value else "false"
+    if name == PEERS and not value:
+        return "none"
     if value is None or value == ():
         return "unset"
     if name in CHOICES or isinstance(value, int):

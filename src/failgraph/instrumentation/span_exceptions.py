@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 from opentelemetry.trace import Span, Status, StatusCode
 
 from failgraph.diagnostics import guard
-from failgraph.exceptions.cause_chain import carries_failure
 from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.recording.api import record_leaving
 from failgraph.recording.hop import running_hop
@@ -128,17 +127,19 @@ def _redacted_attributes(
 ) -> Mapping[str, Any] | None:
     """Return event attributes with redacted texts, which replace those that the SDK would write.
 
-    Attributes that the caller gave take precedence; their texts are redacted too.
+    Attributes that the caller gave take precedence; their texts are redacted too. With
+    `FAILGRAPH_REDACT=all` there is no message, and the stack trace has frames only.
     """
     settings = current()
-    is_hidden = not settings.reason and carries_failure(error)
-    if not settings.redact and not is_hidden:
+    if settings.redact == "false":
         return attributes
-    lines = _frames(error) if is_hidden else traceback.format_exception(error)
+    given = attributes or {}
+    if settings.redact == "all":
+        return {**given, _MESSAGE: "", _STACKTRACE: "".join(_frames(error))}
     redacted: dict[str, Any] = {
-        _MESSAGE: "" if is_hidden else safe_str(error),
-        _STACKTRACE: "".join(lines),
-        **(attributes or {}),
+        _MESSAGE: safe_str(error),
+        _STACKTRACE: "".join(traceback.format_exception(error)),
+        **given,
     }
     for name in (_MESSAGE, _STACKTRACE):
         if isinstance(redacted[name], str):
@@ -164,6 +165,6 @@ def _frames(error: BaseException) -> list[str]:
 
 
 def _redacted_status(error: BaseException | None, description: str) -> str:
-    if error is not None and not current().reason and carries_failure(error):
+    if error is not None and current().redact == "all":
         return type(error).__qualname__
     return redact_and_truncate(escape_surrogates(description), _MAX_TEXT)

@@ -1,8 +1,8 @@
 """The entry point of the start-up files `failgraph.pth` and `failgraph.start`.
 
 `start` waits for OpenTelemetry's SDK, or another hooked module, to be imported, and then attaches
-failgraph. This runs in every process that has `FAILGRAPH_ENABLED` set, and most of those never
-load OpenTelemetry. It therefore imports next to nothing.
+failgraph. This runs in every process that has `FAILGRAPH_ENABLED` or `FAILGRAPH_AUTO_INSTRUMENT`
+set, and most of those never load OpenTelemetry. It therefore imports next to nothing.
 """
 
 from __future__ import annotations
@@ -32,24 +32,30 @@ HOOKED = (
     "nemo_gym.core.failure_transport",
     "nemo_gym.server_runtime.request_handling.exception_handling",
 )
+# The spellings of switches. A test keeps them equal to those of the settings.
+TRUE = ("true", "1", "yes", "on")
+FALSE = ("false", "0", "no", "off")
+
 _SDK = HOOKED[0]
 _loaded_before_start: set[str] = set()
 
 
 def start() -> None:
-    """Attach failgraph as soon as a hooked module is imported, if `FAILGRAPH_ENABLED` is `true`.
+    """Attach failgraph as soon as a hooked module is imported, if it is enabled.
 
+    `FAILGRAPH_AUTO_INSTRUMENT` enables it too, unless `FAILGRAPH_ENABLED` says something else.
     Idempotent: a start-up file can be processed more than once.
     """
-    enabled = _setting("FAILGRAPH_ENABLED")
-    if enabled in ("", "false"):
+    automatic = _setting("FAILGRAPH_AUTO_INSTRUMENT")
+    enabled = _setting("FAILGRAPH_ENABLED") or automatic
+    if not enabled or enabled in FALSE:
         return
-    if enabled != "true":
+    if enabled not in TRUE:
         _report_settings()
         return
     if import_hooks.is_installed():
         return
-    is_automatic = _setting("FAILGRAPH_AUTO_INSTRUMENT") == "true"
+    is_automatic = automatic in TRUE
     is_in_sitecustomize = "sitecustomize" in sys.modules
     if is_automatic and not is_in_sitecustomize:
         # `site` imports it once all paths are known, even if there is none.

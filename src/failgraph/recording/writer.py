@@ -104,7 +104,7 @@ class Writer:
 
     def _has_room(self, entry: Entry, limits: sdk_spans.SpanLimits) -> bool:
         """Return True if the event goes on the span itself, and take its slot there."""
-        if entry.observation.is_urgent or current().placement != "span":
+        if entry.observation.is_urgent or current().events != "span":
             return False
         if not sdk_spans.is_live(entry.span):
             return False
@@ -176,17 +176,14 @@ def _rollout_id_of(entry: Entry) -> str | None:
 def _may_link(source: Span, cause: SpanContext, stands_for: SpanContext | None) -> bool:
     """Return True if a span may link to the span of a cause.
 
-    It never links to itself, to its parent or twice to one span; by default only into another
-    trace. A failure span, whose parent is then `stands_for`, also links inside its trace.
+    It never links to itself, to its parent or twice to one span, and only into another trace. A
+    failure span, whose parent is then `stands_for`, also links inside its trace.
     """
-    mode, context = current().links, source.get_span_context()
-    parent = stands_for or getattr(source, "parent", None)
-    if mode == "off" or sdk_spans.is_same_span(context, cause):
+    context, parent = source.get_span_context(), stands_for or getattr(source, "parent", None)
+    if stands_for is None and context.trace_id == cause.trace_id:
         return False
-    if not sdk_spans.has_link_room(source):
+    if sdk_spans.is_same_span(context, cause) or not sdk_spans.has_link_room(source):
         return False
     if isinstance(parent, SpanContext) and sdk_spans.is_same_span(parent, cause):
-        return False
-    if stands_for is None and mode != "all" and context.trace_id == cause.trace_id:
         return False
     return not sdk_spans.has_link(source, cause)

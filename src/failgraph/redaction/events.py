@@ -20,7 +20,7 @@ _DETAILS_LIMITS = {"provider_status_reason": 2000}
 """The texts of a record and their limits in characters, as in the record classes."""
 
 _WITHOUT_REASON = {"failure_reason": "", "message": "", "provider_status_reason": None}
-"""The texts that `FAILGRAPH_REASON=off` removes, and the values that replace them."""
+"""The texts that `FAILGRAPH_REDACT=all` removes, and the values that replace them."""
 
 
 def redact_fields(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | None:
@@ -36,7 +36,7 @@ def redact_fields(event_id: str, fields: Mapping[str, Any]) -> FailureEvent | No
 
 
 def redact_event(event: FailureEvent) -> FailureEvent:
-    """Redact the texts of an event, or remove the reasons if `FAILGRAPH_REASON=off`.
+    """Redact the texts of an event, or remove the reasons if `FAILGRAPH_REDACT=all`.
 
     Returns:
         A changed copy, or the same object if nothing changes.
@@ -55,7 +55,7 @@ def redact_event(event: FailureEvent) -> FailureEvent:
 
 def _text_changes(record: BaseModel, limits: Mapping[str, int]) -> dict[str, object]:
     """Return the fields of `limits` whose text changes, with their new values."""
-    without_reason = not current().reason
+    without_reason = current().redact == "all"
     changes: dict[str, object] = {}
     for name, limit in limits.items():
         text = getattr(record, name, None)

@@ -44,7 +44,7 @@ def redact(text: str) -> str:
     rule, the whole text is hidden.
     """
     settings = current()
-    if not settings.redact or not text:
+    if settings.redact == "false" or not text:
         return text
     if settings.redact_fault is not None:
         return HIDDEN

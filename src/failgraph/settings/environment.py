@@ -19,24 +19,21 @@ from failgraph.settings.names import (
     BOUNDARY,
     CAPTURE,
     ENABLED,
+    EVENTS,
+    FORMER,
     GRAFANA_URL,
-    HEADER_BYTES,
     JAEGER_HEADERS,
     JAEGER_URL,
     JOURNAL,
     JOURNAL_MAX_BYTES,
-    LINKS,
     LOG_LEVEL,
     NAMES,
     PEER_TOKEN,
     PEERS,
-    PLACEMENT,
     PREFIX,
-    REASON,
     REDACT,
     REDACT_PATTERNS,
     REDACT_WITH,
-    REPLY,
     TEMPO_HEADERS,
     TEMPO_URL,
 )
@@ -61,8 +58,9 @@ class Settings:
     """The settings in force, a field for each variable `FAILGRAPH_*`; `names` says what each means.
 
     Attributes:
-        enabled: None if unset.
-        peers: Host patterns and networks in lower case; empty for the default rule.
+        enabled: None if unset; True also if only `auto_instrument` is set.
+        peers: `private`, host patterns and networks in lower case; empty for nobody.
+        redact: `true`, `false` or `all`.
         redact_fault: Why the user's own rules of redaction cannot be applied. While it is set,
             every text is hidden.
         journal: The absolute path of a directory, or None to keep no journal.
@@ -72,20 +70,16 @@ class Settings:
 
     enabled: bool | None = None
     boundary: FailureBoundary | None = None
-    links: str = "cross"
-    placement: str = "span"
     auto_instrument: bool = False
     log_level: str = "warning"
     capture: str = "failures"
-    reply: str = "peers"
-    peers: tuple[str, ...] = ()
+    events: str = "span"
+    peers: tuple[str, ...] = ("private",)
     peer_token: str | None = field(default=None, repr=False)
-    header_bytes: int = 3072
-    redact: bool = True
+    redact: str = "true"
     redact_patterns: tuple[re.Pattern[str], ...] = ()
     redact_with: str | None = None
     redact_fault: str | None = None
-    reason: bool = True
     journal: str | None = None
     journal_max_bytes: int = 1 << 26
     jaeger_url: str = "http://localhost:16686"
@@ -114,17 +108,13 @@ _PARSERS: Mapping[str, Callable[[str, str], Parsed[Any]]] = {
     AUTO_INSTRUMENT: parse_switch,
     LOG_LEVEL: parse_choice,
     BOUNDARY: parse_boundary,
-    LINKS: parse_choice,
-    PLACEMENT: parse_choice,
     CAPTURE: parse_choice,
-    REPLY: parse_choice,
+    EVENTS: parse_choice,
     PEERS: parse_peers,
     PEER_TOKEN: parse_token,
-    HEADER_BYTES: partial(parse_integer, lowest=256, highest=65536),
-    REDACT: parse_switch,
+    REDACT: parse_choice,
     REDACT_PATTERNS: parse_patterns,
     REDACT_WITH: parse_function,
-    REASON: parse_switch,
     JOURNAL: parse_directory,
     JOURNAL_MAX_BYTES: partial(parse_integer, lowest=1 << 16, highest=1 << 40),
     JAEGER_URL: partial(parse_base_url, headers_setting=JAEGER_HEADERS),
@@ -136,11 +126,13 @@ _PARSERS: Mapping[str, Callable[[str, str], Parsed[Any]]] = {
 
 _OWN_REDACTION = (REDACT_PATTERNS, REDACT_WITH)
 
-# What applies instead of the default if the value of a privacy setting is bad: the user wanted texts
-# hidden, and reports only for clients that know the token.
+# What applies instead of the default if a privacy setting has a bad value or a former name: the user
+# wanted texts hidden, or reports only for some clients.
 _STRICTER: Mapping[str, Mapping[str, object]] = {
-    REASON: {"reason": False},
-    PEER_TOKEN: {"reply": "never", "peers": ("",)},
+    REDACT: {"redact": "all"},
+    "FAILGRAPH_REASON": {"redact": "all"},
+    PEER_TOKEN: {"peers": ()},
+    "FAILGRAPH_REPLY": {"peers": ()},
 }
 
 
@@ -153,6 +145,7 @@ def from_env(environ: Mapping[str, str]) -> ParsedSettings:
         text = environ[name].strip()
         if name not in _PARSERS:
             problems.append(_unknown(name))
+            stricter.update(_STRICTER.get(name, {}) if text else {})
         elif text:
             parsed = _PARSERS[name](name, text)
             if parsed.value is not None:
@@ -162,6 +155,8 @@ def from_env(environ: Mapping[str, str]) -> ParsedSettings:
             elif parsed.problems:
                 problems += parsed.problems
                 stricter.update(_STRICTER.get(name, {}))
+    if fields.get("auto_instrument") and not environ.get(ENABLED, "").strip():
+        fields["enabled"] = True
     return ParsedSettings(Settings(**{**fields, **stricter}), tuple(problems))
 
 
@@ -181,6 +176,8 @@ def checked(environ: Mapping[str, str]) -> Settings:
 
 def _unknown(name: str) -> str:
     """Return the problem of a variable with the prefix of settings that is not one."""
+    if name in FORMER:
+        return f"unknown setting {name} ({FORMER[name]})"
     close = difflib.get_close_matches(name.upper(), NAMES, n=1, cutoff=0.75)
     unknown = f"unknown setting {ascii(name[:80])[1:-1]}"
     if close:

@@ -19,8 +19,8 @@ ENABLED: Final = "FAILGRAPH_ENABLED"
 work."""
 
 AUTO_INSTRUMENT: Final = "FAILGRAPH_AUTO_INSTRUMENT"
-"""`true`, with `FAILGRAPH_ENABLED=true`: also start OpenTelemetry's own auto-instrumentation;
-`false` by default."""
+"""`true`: attach failgraph and start OpenTelemetry's own auto-instrumentation, unless
+`FAILGRAPH_ENABLED=false`; or `false` (default)."""
 
 LOG_LEVEL: Final = "FAILGRAPH_LOG_LEVEL"
 """The level of the logger `failgraph`: `warning` (default), `info` or `debug`. The last two are
@@ -32,36 +32,31 @@ BOUNDARY: Final = "FAILGRAPH_BOUNDARY"
 `model`, `resources_server` or `sandbox`. If unset, that of the Gym server around it; without one
 the failure is counted but not recorded."""
 
-LINKS: Final = "FAILGRAPH_LINKS"
-"""Which causes also get a span link: `cross` (default), those in another trace; `all`; or `off`."""
-
-PLACEMENT: Final = "FAILGRAPH_PLACEMENT"
-"""Where a failure is written: `span` (default), the span that is running; or `failure_span`, a
-short span of its own."""
-
 CAPTURE: Final = "FAILGRAPH_CAPTURE"
 """Which exceptions that leave a hop are recorded: `failures` (default), those that are a failure or
 have one in their explicit cause chain; or `all`, which needs `FAILGRAPH_BOUNDARY` for exceptions
 that are no failure themselves."""
 
-REPLY: Final = "FAILGRAPH_REPLY"
-"""Who gets the failure report of a request in reply headers, if it asks for it: `peers` (default),
-a client with a loopback or private address and no forwarding headers; `always`; or `never`."""
+EVENTS: Final = "FAILGRAPH_EVENTS"
+"""Where a failure is written: `span` (default), the span that is running; or `failure_span`, a
+short span of its own."""
 
 PEERS: Final = "FAILGRAPH_PEERS"
-"""The servers that are asked for reports and believed: host patterns and networks, separated by
-commas (such as `*.rollouts.example, 10.0.0.0/8`). By default loopback and private addresses, names
-without a dot, and names that end in `.internal`, `.local` or `.svc`."""
+"""The fleet: the servers that are asked for failure reports and believed, and the clients that get
+one if they ask. `private` (default): loopback and private addresses, names without a dot, and names
+that end in `.internal`, `.local` or `.svc`; `none`: nobody; `*`: everybody; or a list of host
+patterns, networks and `private`, separated by commas (such as `*.rollouts.example, 10.0.0.0/8`). A
+client is known only by its address, and, except with `*`, not at all if its request has a
+forwarding header."""
 
 PEER_TOKEN: Final = "FAILGRAPH_PEER_TOKEN"  # noqa: S105 - a name
-"""A secret that all your processes share and ask with. With `FAILGRAPH_REPLY=peers` only a client
-that sends it gets reports, from whatever address."""
-
-HEADER_BYTES: Final = "FAILGRAPH_HEADER_BYTES"
-"""The most bytes of a reply's head that reports take: 3072 by default, 256 to 65536."""
+"""A secret that all your processes share and ask with. Then only a client that sends it gets
+reports, from whatever address, unless `FAILGRAPH_PEERS=none`. It is sent to each server that is
+asked."""
 
 REDACT: Final = "FAILGRAPH_REDACT"
-"""`true` (default): replace secrets in texts by markers; or `false`."""
+"""`true` (default): replace secrets in texts by markers; `false`: change no text; or `all`: also
+leave out reasons and the messages of exceptions, so that only kinds, types and ids remain."""
 
 REDACT_PATTERNS: Final = "FAILGRAPH_REDACT_PATTERNS"
 """Your own regular expressions for further secrets: one, or a JSON list. If one is invalid, every
@@ -70,10 +65,6 @@ text is hidden."""
 REDACT_WITH: Final = "FAILGRAPH_REDACT_WITH"
 """Your own function, `package.module:function`. It gets each text after all rules and returns the
 text to show; if it raises, the text is hidden."""
-
-REASON: Final = "FAILGRAPH_REASON"
-"""`on` (default); or `off`: leave out reasons and the messages of foreign errors, so that only
-kinds, types and ids remain."""
 
 JOURNAL: Final = "FAILGRAPH_JOURNAL"
 """A directory on a local disk, in which each failure is also written as a line of JSON when it is
@@ -107,21 +98,23 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         AUTO_INSTRUMENT: ("false", "true"),
         LOG_LEVEL: ("warning", "info", "debug"),
         BOUNDARY: tuple(boundary.value for boundary in FailureBoundary),
-        LINKS: ("cross", "all", "off"),
-        PLACEMENT: ("span", "failure_span"),
         CAPTURE: ("failures", "all"),
-        REPLY: ("peers", "always", "never"),
-        REDACT: ("true", "false"),
-        REASON: ("on", "off"),
+        EVENTS: ("span", "failure_span"),
+        REDACT: ("true", "false", "all"),
     }
 )
 """The choices of the settings that have some. They are taken in upper case too."""
 
 NAMES: Final = (
-    *CHOICES,
+    ENABLED,
+    AUTO_INSTRUMENT,
+    LOG_LEVEL,
+    BOUNDARY,
+    CAPTURE,
+    EVENTS,
     PEERS,
     PEER_TOKEN,
-    HEADER_BYTES,
+    REDACT,
     REDACT_PATTERNS,
     REDACT_WITH,
     JOURNAL,
@@ -133,3 +126,14 @@ NAMES: Final = (
     GRAFANA_URL,
 )
 """All settings, in the order in which they are listed."""
+
+FORMER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "FAILGRAPH_PLACEMENT": f"set {EVENTS} instead",
+        "FAILGRAPH_REPLY": f"set {PEERS} instead; never is none, always is *",
+        "FAILGRAPH_REASON": f"to leave out reasons, set {REDACT}=all instead",
+        "FAILGRAPH_LINKS": "unset it; causes in other traces are always linked",
+        "FAILGRAPH_HEADER_BYTES": "unset it; reports take at most 3072 bytes",
+    }
+)
+"""Names that settings had before, and what to do instead."""

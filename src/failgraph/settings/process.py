@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from failgraph.diagnostics import warn_once
 from failgraph.settings.environment import Settings, from_env
-from failgraph.settings.names import PREFIX
+from failgraph.settings.names import PREFIX, REDACT_PATTERNS
 
 _file_settings: dict[str, str] = {}
 
@@ -22,15 +22,18 @@ def configure(options: Mapping[str, object]) -> None:
     """
     _file_settings.clear()
     for name, value in options.items():
-        _file_settings[PREFIX + str(name).upper()] = _as_text(value)
+        setting = PREFIX + str(name).upper()
+        _file_settings[setting] = _as_text(setting, value)
     current.cache_clear()
 
 
-def _as_text(value: object) -> str:
+def _as_text(name: str, value: object) -> str:
     """Return a value of a configuration file as the environment would hold it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value) if isinstance(value, (list, tuple)) else str(value)
+    if not isinstance(value, (list, tuple)):
+        return str(value)
+    return json.dumps(value) if name == REDACT_PATTERNS else ",".join(map(str, value))
 
 
 @functools.lru_cache(maxsize=1)

@@ -21,6 +21,10 @@ from failgraph.settings.names import CHOICES
 
 Value = TypeVar("Value")
 
+_SPELLINGS = {
+    **dict.fromkeys(("1", "yes", "on"), "true"),
+    **dict.fromkeys(("0", "no", "off"), "false"),
+}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~\t]*[!-~])?|")
 _TOKEN = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
@@ -58,19 +62,22 @@ def one_of(choices: Sequence[str]) -> str:
 
 
 def parse_choice(name: str, text: str) -> Parsed[str]:
-    """Parse one of the choices of a setting, in any case, to lower case."""
-    choice = text.lower()
+    """Parse one of the choices of a setting, in any case, to lower case.
+
+    `1`, `yes` and `on` are `true`; `0`, `no` and `off` are `false`.
+    """
+    choice = _SPELLINGS.get(text.lower(), text.lower())
     if choice in CHOICES[name]:
         return Parsed(choice)
     return Parsed(None, (must_be(name, one_of(CHOICES[name]), text),))
 
 
 def parse_switch(name: str, text: str) -> Parsed[bool]:
-    """Parse `true` or `false`, `on` or `off`, whichever pair the setting takes."""
+    """Parse `true` or `false`, or one of their other spellings."""
     choice = parse_choice(name, text)
     if choice.value is None:
         return Parsed(None, choice.problems)
-    return Parsed(choice.value in ("true", "on"))
+    return Parsed(choice.value == "true")
 
 
 def parse_boundary(name: str, text: str) -> Parsed[FailureBoundary]:
@@ -90,11 +97,24 @@ def parse_integer(name: str, text: str, *, lowest: int, highest: int) -> Parsed[
 
 
 def parse_peers(name: str, text: str) -> Parsed[tuple[str, ...]]:
-    """Parse host patterns, to lower case, and networks, to canonical form; separated by commas."""
-    peers, problems = [], []
+    """Parse who is in the fleet: `none`, or entries separated by commas.
+
+    Returns:
+        `private`, host patterns in lower case, and networks in canonical form; empty for `none`. An
+        entry that is wrong admits nobody.
+    """
     entries = [entry for part in text.split(",") if (entry := part.strip().lower())]
+    if entries == ["none"]:
+        return Parsed(())
+    if not entries:
+        return Parsed(
+            (), (must_be(name, "private, none, * or a list of hosts and networks", text),)
+        )
+    peers, problems = [], []
     for number, entry in enumerate(entries, 1):
         try:
+            if entry == "none":
+                raise ValueError
             is_network = "/" in entry
             peers.append(str(ipaddress.ip_network(entry, strict=False)) if is_network else entry)
         except ValueError:

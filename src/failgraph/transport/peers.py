@@ -1,6 +1,7 @@
 """Decide which hosts are peers: servers of the same fleet.
 
-Peers get reports and are believed. Browsers, clients behind a proxy and third parties are no peers.
+Peers are asked, get reports and are believed. By default, browsers, clients behind a proxy and third
+parties are no peers.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _FORWARDING: Final = (
     b"cf-connecting-ip",
 )
 _PRIVATE_SUFFIXES: Final = (".internal", ".local", ".svc")
+_PRIVATE: Final = "private"
+_EVERYBODY: Final = "*"
 _ASK: Final = "1"
 _HOST_NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)*")
 _NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
@@ -50,15 +53,8 @@ def is_peer(host: str) -> bool:
         name = name[1:-1]
     if not name:
         return False
-    address, patterns = _parse_address(name), current().peers
-    if patterns:
-        return any(_matches(name, address, pattern) for pattern in patterns)
-    if address is not None:
-        return address.is_loopback or address.is_private
-    # Other parsers read a name whose last label is a number as an address; `ipaddress` does not.
-    if _HOST_NAME.fullmatch(name) is None or _NUMBER.fullmatch(name.rpartition(".")[2]):
-        return False
-    return "." not in name or name.endswith(_PRIVATE_SUFFIXES)
+    address = _parse_address(name)
+    return any(_matches(name, address, entry) for entry in current().peers)
 
 
 def may_receive_report(headers: Iterable[tuple[bytes, bytes]], client: str | None) -> bool:
@@ -76,19 +72,18 @@ def may_receive_report(headers: Iterable[tuple[bytes, bytes]], client: str | Non
         if lower_name == ACCEPT.encode():
             asked = value.strip()
         is_forwarded = is_forwarded or lower_name.startswith(_FORWARDING)
-    if asked is None or settings.reply == "never":
+    if asked is None or not settings.peers:
         return False
-    token = settings.peer_token
-    if token is not None and hmac.compare_digest(asked, token.encode()):
-        return True
+    if settings.peer_token is not None:
+        return hmac.compare_digest(asked, settings.peer_token.encode())
     if asked != _ASK.encode():
         return False
-    if settings.reply == "always":
+    if _EVERYBODY in settings.peers:
         return True
-    if token is not None or is_forwarded:
-        return False
     address = _parse_address(client or "")
-    return address is not None and (address.is_loopback or address.is_private)
+    if address is None or is_forwarded:
+        return False
+    return any(_matches(str(address), address, entry) for entry in settings.peers)
 
 
 def _parse_address(text: str) -> Address | None:
@@ -101,8 +96,25 @@ def _parse_address(text: str) -> Address | None:
     return mapped or address
 
 
-def _matches(name: str, address: Address | None, pattern: str) -> bool:
-    """Match a network against an address, and any other pattern against the whole name."""
-    if "/" in pattern:
-        return address is not None and address in ipaddress.ip_network(pattern)
-    return fnmatch.fnmatchcase(name, pattern)
+def _matches(name: str, address: Address | None, entry: str) -> bool:
+    """Match an entry of `FAILGRAPH_PEERS`: a network against the address, others against the name.
+
+    Args:
+        name: The name in lower case, or the text of the address.
+        address: The address that `name` is, or None for a name.
+        entry: `private`, a network, or a pattern for the whole name.
+    """
+    if entry == _PRIVATE:
+        return _is_private(name, address)
+    if "/" in entry:
+        return address is not None and address in ipaddress.ip_network(entry)
+    return fnmatch.fnmatchcase(name, entry)
+
+
+def _is_private(name: str, address: Address | None) -> bool:
+    if address is not None:
+        return address.is_loopback or address.is_private
+    # Other parsers read a name whose last label is a number as an address; `ipaddress` does not.
+    if _HOST_NAME.fullmatch(name) is None or _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return False
+    return "." not in name or name.endswith(_PRIVATE_SUFFIXES)

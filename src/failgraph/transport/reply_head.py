@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from failgraph.settings import current
 from failgraph.transport import headers
 from failgraph.transport.headers import ReplyHeaders
 
 Fields = list[tuple[bytes, bytes]]
 
-# Bytes beside the report with which a head still fits the 4,096 bytes that a default proxy buffers,
-# together with what servers add.
+# The most bytes that a report takes, and the bytes beside it with which a head still fits the 4,096
+# bytes that a default nginx buffers, together with what servers add.
+_MAX_REPORT_BYTES: Final = 3072
 _ROOM: Final = 728
 
 # Stands for the head of a reply that does not exist yet, to keep room for a large one.
@@ -28,9 +28,8 @@ _CACHE_FIELDS: Final[Fields] = [
 
 def free_bytes(head: Fields) -> int:
     """Return the bytes that a report may take beside the fields of `head`. May be negative."""
-    max_bytes = current().header_bytes
     used = sum(len(name) + len(value) + 4 for name, value in (*head, *_CACHE_FIELDS))
-    return min(max_bytes, max_bytes + _ROOM - used)
+    return min(_MAX_REPORT_BYTES, _MAX_REPORT_BYTES + _ROOM - used)
 
 
 def with_report(head: Fields, reply: ReplyHeaders) -> Fields:
