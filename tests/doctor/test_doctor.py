@@ -272,10 +272,10 @@ def test_the_start_up_file_counts_only_where_python_looks(monkeypatch, tmp_path)
 
 def test_every_setting_is_shown_without_secrets(environ):
     """Each setting is shown with its value and source, secrets without the value."""
-    here = environ(FAILGRAPH_CAPTURE="all", **SECRETS)
+    here = environ(FAILGRAPH_LOG_LEVEL="info", **SECRETS)
     texts = texts_of(run_checks(here), "settings", "ok")
     assert [text.split("=")[0] for text in texts] == list(NAMES)
-    assert "FAILGRAPH_CAPTURE=all (from the environment)" in texts
+    assert "FAILGRAPH_LOG_LEVEL=info (from the environment)" in texts
     assert "FAILGRAPH_REDACT=true (default)" in texts
     assert {f"{name}=set, not shown (from the environment)" for name in SECRETS} <= set(texts)
     assert "sesame" not in repr(list(run_checks(here)))
@@ -302,6 +302,29 @@ def test_every_setting_is_shown_without_secrets(environ):
         (
             {"FAILGRAPH_ENABLED": "false", "FAILGRAPH_AUTO_INSTRUMENT": "true"},
             "AUTO_INSTRUMENT",
+            "while FAILGRAPH_ENABLED=false",
+        ),
+        (
+            {"FAILGRAPH_PEERS": "none", "FAILGRAPH_PEER_TOKEN": "sesame"},
+            "PEER_TOKEN",
+            "while FAILGRAPH_PEERS=none",
+        ),
+        (
+            {"FAILGRAPH_PEERS": "*.judge.example"},
+            "PEERS",
+            (
+                "on clients, which are known by their address only:"
+                " add a network, or set FAILGRAPH_PEER_TOKEN"
+            ),
+        ),
+        (
+            {"FAILGRAPH_CAPTURE": "all"},
+            "CAPTURE",
+            "without FAILGRAPH_BOUNDARY, except in servers of NeMo Gym",
+        ),
+        (
+            {"FAILGRAPH_ENABLED": "0", "FAILGRAPH_EVENTS": "failure_span"},
+            "EVENTS",
             "while FAILGRAPH_ENABLED=false",
         ),
         (
@@ -468,11 +491,11 @@ def test_installed_packages_are_hooked_only_for_the_check(environ):
 
 def test_a_value_in_place_of_an_invalid_one_is_called_so(environ):
     """The value that applies did not come from the environment, and the problem is named once."""
-    seen = list(run_checks(environ(FAILGRAPH_LINKS="sideways")))
-    texts = [check.text for check in seen if check.text.startswith("FAILGRAPH_LINKS")]
+    seen = list(run_checks(environ(FAILGRAPH_CAPTURE="sideways")))
+    texts = [check.text for check in seen if check.text.startswith("FAILGRAPH_CAPTURE")]
     assert texts == [
-        "FAILGRAPH_LINKS must be cross, all or off, not 'sideways'",
-        "FAILGRAPH_LINKS=cross (in place of an invalid value)",
+        "FAILGRAPH_CAPTURE must be failures or all, not 'sideways'",
+        "FAILGRAPH_CAPTURE=failures (in place of an invalid value)",
     ]
 
 

@@ -10,6 +10,8 @@ from failgraph import FailureBoundary, settings
 from failgraph.errors import ConfigError
 from failgraph.instrumentation import startup
 from failgraph.settings import Settings, checked, from_env
+from failgraph.settings.effects import without_effect
+from failgraph.settings.names import NAMES
 from failgraph.settings.values import one_of
 
 CHOICES = {
@@ -336,3 +338,36 @@ def test_a_bad_value_that_may_be_a_key_is_not_shown(value):
     _, problems = from_env({"FAILGRAPH_CAPTURE": value})
     (problem,) = problems
     assert value not in problem
+
+
+# --- settings without effect
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"PEERS": "private"},
+        {"PEERS": "*"},
+        {"PEERS": "judge.example, 10.0.0.0/8"},
+        {"PEERS": "judge.example, 10.1.*"},
+        {"PEERS": "judge.example, fd00::[1-4]"},
+        {"PEERS": "judge.example", "PEER_TOKEN": "of ours"},
+        {"CAPTURE": "all", "BOUNDARY": "agent"},
+        {"REDACT": "all", "REDACT_WITH": "os:fspath"},
+        {"AUTO_INSTRUMENT": "yes"},
+    ],
+    ids=str,
+)
+def test_settings_with_an_effect(environ):
+    """Only a default may have none: the size of a journal that is not written."""
+    settings, problems = from_env({f"FAILGRAPH_{name}": text for name, text in environ.items()})
+    assert problems == ()
+    assert set(without_effect(settings)) == {"FAILGRAPH_JOURNAL_MAX_BYTES"}
+
+
+def test_what_has_no_effect_is_a_setting():
+    """With failgraph off, that is all of recording, and nothing that the commands read."""
+    reasons = without_effect(Settings(enabled=False, peers=(), redact="false"))
+    assert set(reasons) < set(NAMES)
+    assert not any(name.endswith(("_URL", "_HEADERS", "_LEVEL", "ENABLED")) for name in reasons)
