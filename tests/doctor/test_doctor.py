@@ -429,19 +429,19 @@ def test_the_default_port_is_that_of_the_exporter(endpoint, protocol, address):
 
 def test_an_empty_file_is_read_again(environ, tmp_path):
     """A Collector writes its file a moment after it has answered; until then the file is empty."""
-    from failgraph.cli.doctor import _trace_source
+    from failgraph.cli.doctor import _TraceReader
 
     file = tmp_path / "traces.bin"
     file.touch()
     with Receiver() as receiver:
 
         def later(trace_id):
-            reading = source.read(trace_id)
+            reading = reader.read(trace_id)
             file.write_bytes(receiver.text())
             return reading
 
-        source = _trace_source(str(file))
-        seen = list(run_checks(environ(**sends_to(receiver)), source._replace(read=later)))
+        reader = _TraceReader(str(file))
+        seen = list(run_checks(environ(**sends_to(receiver)), TraceSource(reader.name, later)))
     assert texts_of(seen, "round trip", "problem") == []
     assert (
         texts_of(seen, "round trip", "ok")[-1]
@@ -451,13 +451,13 @@ def test_an_empty_file_is_read_again(environ, tmp_path):
 
 def test_the_name_of_a_source_is_safe_to_show():
     """The name has no query, which may be a token, and no control characters."""
-    from failgraph.cli.doctor import _trace_source
+    from failgraph.cli.doctor import _TraceReader
 
     assert (
-        _trace_source("http://127.0.0.1:1/jaeger?token=sesame#sesame").name
+        _TraceReader("http://127.0.0.1:1/jaeger?token=sesame#sesame").name
         == "http://127.0.0.1:1/jaeger"
     )
-    assert _trace_source("./\x1b[31mfile").name == "./\\x1b[31mfile"
+    assert _TraceReader("./\x1b[31mfile").name == "./\\x1b[31mfile"
 
 
 def test_a_limit_that_is_not_a_number_is_a_problem(environ):
@@ -567,6 +567,17 @@ def test_the_last_line_says_what_to_do_next(environ, tmp_path, variables, argume
     assert ran.stdout.splitlines()[-1] == last.format(arrive=f"Failures arrive in {file}.")
 
 
+def test_the_last_object_is_about_the_source(environ, tmp_path):
+    """It has the keys of other commands: one trace if the test failure came back."""
+    environ()
+    file = tmp_path / "traces.bin"
+    file.touch()
+    with Receiver(file=file) as receiver:
+        ran = run_command(str(file), "--json", **sends_to(receiver))
+    last = json.loads(ran.stdout.splitlines()[-1])
+    assert last == {"source": str(file), "traces": 1, "losses": [], "problems": 0}
+
+
 def test_the_command_exits_with_1_for_a_problem():
     """The command prints results by part, as text or JSON, and exits with 1 for a problem."""
     with Receiver() as receiver:
@@ -583,7 +594,8 @@ def test_the_command_exits_with_1_for_a_problem():
         good.stdout.splitlines()[-1],
     ]
     assert (bad.returncode, bad.stderr) == (1, "")
-    rows = [json.loads(line) for line in bad.stdout.splitlines()]
+    *rows, last = (json.loads(line) for line in bad.stdout.splitlines())
+    assert last == {"source": None, "traces": 0, "losses": [], "problems": 1}
     assert {tuple(row) for row in rows} == {("part", "state", "text")}
     assert [row["text"] for row in rows if row["state"] == "problem"] == [
         "FAILGRAPH_CAPTURE must be failures or all, not 'sideways'"

@@ -155,15 +155,16 @@ def test_no_header_in_a_message_of_an_exporter_is_shown():
 
 
 def doctor(*arguments: str, **variables: str) -> tuple[int, str]:
-    """Run `failgraph doctor`. Return the exit code and all output."""
+    """Run `failgraph doctor` with all checks shown. Return the exit code and all output."""
     environ = clean_environment()
-    command = [sys.executable, "-m", "failgraph", "doctor", *arguments]
+    command = [sys.executable, "-m", "failgraph", "doctor", "-v", *arguments]
     ran = subprocess.run(
         command, env={**environ, **variables}, capture_output=True, text=True, check=False
     )
     assert "Traceback" not in ran.stderr
     if "--json" in arguments:
-        ran.stdout += "\n".join(json.loads(line)["text"] for line in ran.stdout.splitlines())
+        checks = ran.stdout.splitlines()[:-1]
+        ran.stdout += "\n".join(json.loads(line)["text"] for line in checks)
     return ran.returncode, ran.stdout + ran.stderr
 
 
