@@ -328,6 +328,11 @@ def test_every_setting_is_shown_without_secrets(environ):
             "while FAILGRAPH_ENABLED=false",
         ),
         (
+            {"FAILGRAPH_TEMPO_URL": "http://there", "FAILGRAPH_TEMPO_HEADERS": "x=sesame"},
+            "TEMPO_HEADERS",
+            "while FAILGRAPH_TEMPO_URL is on another machine and not https",
+        ),
+        (
             {"FAILGRAPH_ENABLED": "false", "FAILGRAPH_CAPTURE": "failures"},
             "CAPTURE",
             "while FAILGRAPH_ENABLED=false",

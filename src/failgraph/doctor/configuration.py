@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from failgraph.backends.urls import is_loopback
 from failgraph.doctor.check import CheckResult
 from failgraph.otlp import HEADERS
 from failgraph.redaction import redact_with_problem, survives_redaction
@@ -16,12 +18,14 @@ from failgraph.settings.effects import without_effect
 from failgraph.settings.names import (
     CHOICES,
     JAEGER_HEADERS,
+    JAEGER_URL,
     NAMES,
     PEER_TOKEN,
     PEERS,
     PREFIX,
     REDACT_PATTERNS,
     TEMPO_HEADERS,
+    TEMPO_URL,
 )
 from failgraph.settings.values import parse_headers
 
@@ -50,7 +54,7 @@ def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
         problems += (f"{missing}; every text is hidden until this is fixed",)
     yield from (CheckResult(PART, "problem", problem) for problem in problems)
     defaults = Settings()
-    reasons = without_effect(settings)
+    reasons = {**without_effect(settings), **dict(_unsent_headers(settings))}
     for name in NAMES:
         is_default = _value(settings, name) == _value(defaults, name)
         source = _source_of(environ, name, is_default=is_default)
@@ -61,6 +65,20 @@ def check_settings(environ: Mapping[str, str]) -> Iterator[CheckResult]:
             yield CheckResult(PART, "ok", text, is_notable=not is_default)
     yield from _check_configuration_file(environ.get("OTEL_CONFIG_FILE", "").strip())
     yield from _check_opentelemetry(environ)
+
+
+def _unsent_headers(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield each setting with headers that are not sent, and why.
+
+    They may be secrets, and are not sent unencrypted to another machine.
+    """
+    addresses = (
+        (JAEGER_HEADERS, JAEGER_URL, settings.jaeger_url),
+        (TEMPO_HEADERS, TEMPO_URL, settings.tempo_url),
+    )
+    for headers, name, url in addresses:
+        if urlsplit(url).scheme == "http" and not is_loopback(url):
+            yield headers, f"while {name} is on another machine and not https"
 
 
 def _source_of(environ: Mapping[str, str], name: str, *, is_default: bool) -> str:
