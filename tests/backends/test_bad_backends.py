@@ -202,13 +202,13 @@ CASES = {
     ),
     "JSON of another product": Case(
         reply(b'{"took":3,"hits":[]}'),
-        "Jaeger at {url} contains no trace: only 1 JSON document in an unknown format;"
+        "Jaeger at {url}: 1 JSON document of another kind: no spans, saved rows or journal lines;"
         " FAILGRAPH_JAEGER_URL must be the address in front of /api",
     ),
     "half a document": Case(
         raw(b'HTTP/1.1 200 OK\r\n\r\n{"result":{"resourceSpans":['),
-        "Jaeger at {url} contains no trace: line 1 is not valid JSON; the data may be cut, still being"
-        " written, or in another format; FAILGRAPH_JAEGER_URL must be the address in front of /api",
+        "Jaeger at {url}: line 1 is incomplete JSON. Is the file cut, or still being written?;"
+        " FAILGRAPH_JAEGER_URL must be the address in front of /api",
     ),
 }
 

@@ -40,7 +40,7 @@ def refused(reading: Read, data: bytes) -> str:
     """Return the reason in the error, without the name of the file."""
     with pytest.raises(SourceError) as caught:
         reading(data)
-    return str(caught.value).partition(" contains no trace: ")[2]
+    return str(caught.value).partition(": ")[2]
 
 
 def failing(number: int = 1, trace: str = TRACE, **options: Any) -> dict[str, Any]:

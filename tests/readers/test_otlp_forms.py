@@ -251,7 +251,7 @@ def test_standard_input_is_read_through_a_spool(document):
     empty = subprocess.run(command, input=b"", capture_output=True)
     assert (empty.returncode, empty.stderr) == (
         3,
-        b"failgraph: standard input contains no trace: it is empty\n",
+        b"failgraph: standard input: empty\n",
     )
 
 
@@ -294,8 +294,8 @@ def test_a_broken_part_costs_only_itself(form, document, message, tmp_path):
     last = whole.count(b"\n") + 3
     if form == "lines":
         assert [loss.detail for loss in reading.losses] == [
-            "line 1 is not valid JSON",
-            f"line {last} is not valid JSON",
+            "line 1 is incomplete JSON",
+            f"line {last} is incomplete JSON",
         ]
     assert {loss.kind for loss in reading.losses} == {"bad_line"}
     assert essence(reading)[0][1] == read_from(tmp_path, text(document)).traces[0].report

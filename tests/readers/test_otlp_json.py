@@ -144,7 +144,7 @@ def test_a_span_without_an_id_is_a_bad_line(ids: dict[str, Any], tmp_path: Path)
     [
         (b"", "empty"),
         (b"\n \n", "empty"),
-        (b"hello\nworld\n", "2 lines"),
+        (b"hello\nworld\n", "neither JSON nor protobuf"),
         (b'{"resourceLogs": []}\n{"resourceLogs": []}\n', "logs"),
         (b'{"resourceMetrics": []}', "metrics"),
         (b'{"data": []}', "1 JSON document"),

@@ -118,7 +118,7 @@ def test_no_rows_no_failures_and_no_rollout_file_are_three_messages(file, capsys
         code = main(["list", str(file(*rows))])
         results.append((code, capsys.readouterr().err))
     assert [code for code, _ in results] == [3, 0, 3]
-    assert results[0][1].endswith("contains no trace: it is empty\n")
+    assert results[0][1].endswith("rollouts.jsonl: empty\n")
     assert results[1][1] == "failgraph: no failures in 2 saved rows\n"
     assert results[2][1].endswith("only 1 JSON document in an unknown format\n")
 
@@ -155,7 +155,7 @@ def test_a_broken_line_costs_only_itself(file) -> None:
         FAILING[3].rollout_id,
     ]
     assert [loss.detail for loss in reading.losses] == [
-        f"line {number} is not valid JSON" for number in (1, 3, 5)
+        f"line {number} is incomplete JSON" for number in (1, 3, 5)
     ]
 
 

@@ -42,6 +42,6 @@ def test_losses_are_complete_after_the_last_span(tmp_path):
 def test_losses_are_there_if_the_source_holds_no_trace(tmp_path):
     """The error names the source, the losses its lines."""
     reader = spans(write(tmp_path / "traces.jsonl", b"broken"))
-    with pytest.raises(SourceError, match="contains no trace"):
+    with pytest.raises(SourceError, match="neither JSON nor protobuf"):
         list(reader)
-    assert [loss.detail for loss in reader.losses] == ["line 1 is not valid JSON"]
+    assert [loss.detail for loss in reader.losses] == ["line 1 is not JSON"]

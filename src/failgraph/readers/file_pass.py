@@ -14,6 +14,8 @@ from failgraph.readers.source import GZIP_ERRORS, HEAD_SIZE, Progress, SourceFil
 from failgraph.readers.summary import SourceSummary
 from failgraph.traces.spans import SpanRecord
 
+_HTML_STARTS = (b"<!doctype", b"<html")
+
 
 def read_pass(
     source: SourceFile,
@@ -41,7 +43,7 @@ def read_pass(
         summary.add_bad_line("the gzip data is damaged, or ends early")
     summary.close()
     if not summary.spans:
-        raise SourceError(f"{source.name} contains no trace: {summary.no_trace_reason()}")
+        raise SourceError(f"{source.name}: {summary.no_trace_reason()}")
 
 
 def _spans(
@@ -49,6 +51,7 @@ def _spans(
 ) -> Iterator[SpanRecord]:
     head = decompressed(source).read(HEAD_SIZE)
     stream = decompressed(source, progress)
+    summary.is_html = head.lstrip()[:9].lower().startswith(_HTML_STARTS)
     if looks_like_protobuf(head):
         summary.is_protobuf = True
         yield from protobuf_spans(stream, head, summary, plan)

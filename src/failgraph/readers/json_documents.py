@@ -10,7 +10,7 @@ from typing import IO
 from failgraph.readers.api_responses import is_complete
 from failgraph.readers.lines import MAX_LINE, LineBatch, line_batches
 from failgraph.readers.skimming.skimmer import READ_ALL, Parse, ReadPlan, SkimmedDocument
-from failgraph.readers.summary import SourceSummary
+from failgraph.readers.summary import INCOMPLETE, SourceSummary
 
 _MAX_RETRIES = 5  # documents without an end to recover from; what follows the last is given up
 # A JSON string, or the beginning of one without an end. Looks at every character of a line once.
@@ -124,8 +124,7 @@ class _PendingLines:
         self._lines.append((number, line))
         self._size += len(line)
         # A JSON string cannot hold a raw line feed, so brackets can be counted line by line.
-        bare = _STRING.sub(b"", line)
-        self._depth += bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
+        self._depth += _open_brackets(line)
 
     def may_end_before(self, line: bytes) -> bool:
         """Return True if `line` may be a document by itself, so that the pending lines are broken.
@@ -155,7 +154,8 @@ class _PendingLines:
         if self._lines:
             first, last = self._lines[0][0], self._lines[-1][0]
             lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
-            self._summary.add_bad_line(f"{lines} not valid JSON")
+            is_open = sum(_open_brackets(line) for _, line in self._lines) > 0
+            self._summary.add_bad_line(f"{lines} {INCOMPLETE if is_open else 'not JSON'}")
         self._lines = []
 
     def drop_first(self) -> list[tuple[int, bytes]]:
@@ -164,6 +164,12 @@ class _PendingLines:
         self._lines = self._lines[:1]
         self.drop()
         return rest
+
+
+def _open_brackets(line: bytes) -> int:
+    """Return how many more brackets a line opens than it closes."""
+    bare = _STRING.sub(b"", line)
+    return bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
 
 
 def _parsed(text: bytes, parse: Parse) -> list[object] | None:

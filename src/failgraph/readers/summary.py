@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from failgraph.losses import Loss, LossKind
 
 _MAX_NAMED = 20  # bad lines, losses of one kind and partial traces; the rest is only counted
+INCOMPLETE = "incomplete JSON"  # how the text of a bad line that begins a document ends
 MAX_REFUSALS = 3  # errors of a backend that are quoted; more of them tend to repeat the same
 _SIGNALS = {"logs": "logs", "metrics": "metrics", "profiles": "profiles", "spans": "traces"}
 _TRACES = frozenset({"traces"})
@@ -26,7 +28,9 @@ class SourceSummary:
         documents: Number of JSON documents.
         bad_lines: Number of lines, messages, spans and fields that cannot be read.
         signals: OTLP signals found, by name: traces, logs, metrics, profiles.
+        console_spans: Number of documents that OpenTelemetry's console exporter printed.
         is_protobuf: True if the source looks like protobuf.
+        is_html: True if the source is an HTML page, such as a login.
         is_damaged_gzip: True if the gzip data is damaged or ends early.
         is_response: True if the API of a backend produced the source; if it then contains no
             trace, the backend has none.
@@ -40,7 +44,9 @@ class SourceSummary:
     documents: int = 0
     bad_lines: int = 0
     signals: frozenset[str] = frozenset()
+    console_spans: int = 0
     is_protobuf: bool = False
+    is_html: bool = False
     is_damaged_gzip: bool = False
     is_response: bool = False
     partial_traces: dict[str, str] = field(default_factory=dict)
@@ -79,6 +85,7 @@ class SourceSummary:
         if isinstance(document, dict):
             names = (str(key).lower().replace("_", "").removeprefix("resource") for key in document)
             self.signals |= {_SIGNALS[name] for name in names if name in _SIGNALS}
+            self.console_spans += _is_console_span(document)
 
     def add_trace_documents(self, count: int) -> None:
         """Count JSON documents that are known to hold traces."""
@@ -111,40 +118,59 @@ class SourceSummary:
             yield Loss("partial_trace", f"{rest} more")
 
     def no_trace_reason(self) -> str:
-        """Return why the source contains no trace, as the end of a sentence."""
+        """Return what the source contains in place of a trace, to be shown after its name."""
         if self.is_damaged_gzip:
-            return "its gzip data is damaged"
+            return "the gzip data is damaged, or ends early. Is the file still being written?"
         if self.refusals:
             return f"the backend reported: {'; '.join(self.refusals)}"
         if self.is_response and not self.bad_lines:
             return "the backend does not have the trace, or not yet"
+        if self.is_html:
+            return "an HTML page, perhaps a login, not traces"
         if self.is_protobuf:
-            damage = " and is damaged" if self.bad_lines else ""
-            return f"it looks like protobuf but has no readable span{damage}"
+            damaged = "damaged " if self.bad_lines else ""
+            return f"looks like {damaged}protobuf, in which no span can be read"
         if not self.documents and not self.bad_lines:
-            return "it is empty"
+            return "empty"
         if not self.documents:
             return self._no_document_reason()
         if self.rows and not self.bad_lines:
             rows = _counted(self.rows, "saved row")
             return f"{rows}, but no attempt that Gym counted"
-        documents = f"only {_counted(self.documents, 'JSON document')} {self._document_content()}"
+        if self.console_spans:
+            return (
+                "output of OpenTelemetry's console exporter, not OTLP. Use its OTLP file exporter"
+                " instead."
+            )
+        content = self._document_content()
         if not self.bad_lines:
-            return documents
-        return f"{documents}, and {_counted(self.bad_lines, 'line')} that cannot be read"
+            return content
+        return f"{content}, and {_counted(self.bad_lines, 'line')} that cannot be read"
 
     def _document_content(self) -> str:
         others = sorted(self.signals - _TRACES)
         if others:
-            return f"with {' and '.join(others)}"
-        return "without spans" if self.signals else "in an unknown format"
+            return f"OTLP {' and '.join(others)}, not traces"
+        documents = _counted(self.documents, "JSON document")
+        if self.signals:
+            return f"{documents} of OTLP without any span"
+        return f"{documents} of another kind: no spans, saved rows or journal lines"
 
     def _no_document_reason(self) -> str:
-        if self.bad_lines == 1:
-            problem = self.losses[0].detail
-            return f"{problem}; the data may be cut, still being written, or in another format"
-        formats = "expected JSON or protobuf from OTLP, Jaeger or Tempo"
-        return f"none of its {self.bad_lines} lines is valid JSON; {formats}"
+        first = self.losses[0].detail
+        if first.endswith(INCOMPLETE):
+            return f"{first}. Is the file cut, or still being written?"
+        return "neither JSON nor protobuf. Traces are JSON or protobuf from OTLP, Jaeger or Tempo."
+
+
+def _is_console_span(document: Mapping[Any, Any]) -> bool:
+    """Return True for a span as OpenTelemetry's `ConsoleSpanExporter` prints it."""
+    context = document.get("context")
+    return (
+        isinstance(context, dict)
+        and str(context.get("trace_id")).startswith("0x")
+        and str(document.get("kind")).startswith("SpanKind.")
+    )
 
 
 def _counted(count: int, noun: str) -> str:
