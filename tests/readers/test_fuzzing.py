@@ -250,5 +250,5 @@ def test_a_source_without_content_is_refused():
         b"NaN",
         b'"' * 999,
     ):
-        with pytest.raises(SourceError, match="empty|neither|looks like|another kind"):
+        with pytest.raises(SourceError, match=r"empty|neither|looks like|another kind"):
             read_files([SourceFile("data", io.BytesIO(data))])

@@ -120,7 +120,9 @@ def test_no_rows_no_failures_and_no_rollout_file_are_three_messages(file, capsys
     assert [code for code, _ in results] == [3, 0, 3]
     assert results[0][1].endswith("rollouts.jsonl: empty\n")
     assert results[1][1] == "failgraph: no failures in 2 saved rows\n"
-    assert results[2][1].endswith("only 1 JSON document in an unknown format\n")
+    assert results[2][1].endswith(
+        "1 JSON document of another kind: no spans, saved rows or journal lines\n"
+    )
 
 
 @pytest.mark.parametrize(
