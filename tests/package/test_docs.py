@@ -51,6 +51,8 @@ EXPECTED = {
         "4 rows: 3 exported, 0 already there, 1 not a failure, 0 malformed"
     ),
     "failgraph show rollouts": "agent_run_error",
+    "failgraph list traces.jsonl --kind transport_timeout --ids": "\n",
+    "failgraph list traces.jsonl --json -q -o failures.json": "",
     "failgraph": "transport_timeout",
 }
 """What a command prints, by how it begins; the first that fits counts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import itertools
 import re
@@ -11,6 +12,7 @@ from types import ModuleType
 
 from failgraph import semconv
 from failgraph.cli import exit_codes
+from failgraph.cli.parser import build_parser
 from failgraph.losses import HIDDEN, MEANING
 from failgraph.settings import names as settings
 
@@ -77,10 +79,35 @@ def exit_code_table() -> str:
     return table(("code", "meaning"), rows)
 
 
+def command_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command, by its name."""
+    (commands,) = [
+        action
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    ]
+    return dict(commands.choices)
+
+
+def flag_table() -> str:
+    """Return every option of a command; those with the same meaning in several stand once."""
+    commands: dict[tuple[str, str], list[str]] = {}
+    for name, parser in command_parsers().items():
+        for action in parser._actions:
+            if action.option_strings and action.dest != "help" and action.help != argparse.SUPPRESS:
+                value = f" {action.metavar}" if action.metavar else ""
+                flag = ", ".join(f"`{option}{value}`" for option in action.option_strings)
+                meaning = parser._get_formatter()._expand_help(action)
+                commands.setdefault((flag, meaning), []).append(name)
+    rows = [(flag, ", ".join(names), meaning) for (flag, meaning), names in commands.items()]
+    return table(("flag", "commands", "meaning"), rows)
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "attributes.md": {"attributes": attribute_table},
     "settings.md": {"settings": settings_table},
-    "command-line.md": {
+    "cli.md": {
+        "flags": flag_table,
         "exit codes": exit_code_table,
         "losses": loss_table,
         "hidden": hidden_table,

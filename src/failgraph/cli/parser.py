@@ -10,6 +10,22 @@ from failgraph.cli.filters import add_filters
 from failgraph.cli.output_options import add_output_options
 from failgraph.cli.usage import CommandParser
 
+_DESCRIPTION = "Show which failure of a NeMo Gym rollout caused which, from its traces."
+_EPILOG = """\
+examples:
+  failgraph list run/        which rollouts of a folder failed
+  failgraph show run/ 7-1    why rollout 7-1 failed
+  failgraph export run/rollouts_failures.jsonl -o http://localhost:4317
+                             send saved rows to a Collector
+
+exit codes:
+  0  done
+  1  --strict or doctor found a problem
+  2  wrong use or settings
+  3  a source cannot be read or has no such trace, or an output cannot be
+     written
+"""
+
 
 class _Command(NamedTuple):
     """A command.
@@ -20,6 +36,7 @@ class _Command(NamedTuple):
         function: The function that runs it, as `module:function` of this package. It is loaded by
             name, so that a command loads only what it needs.
         add_arguments: Adds its arguments to its parser.
+        example: A call, shown below its help.
         checks_settings: True if invalid settings stop the command before it starts.
     """
 
@@ -27,6 +44,7 @@ class _Command(NamedTuple):
     summary: str
     function: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
+    example: str
     checks_settings: bool = True
 
 
@@ -44,20 +62,20 @@ def build_parser() -> argparse.ArgumentParser:
 
     Parsed arguments also have `function` and `checks_settings` of the chosen command.
     """
-    parser = CommandParser(prog="failgraph")
-    parser.description = (
-        "Show which failure of a NeMo Gym rollout caused which, from OpenTelemetry traces."
-    )
-    parser.epilog = (
-        "exit codes: 0 done, 1 --strict or doctor found a problem, 2 wrong use or settings,"
-        " 3 a source cannot be read or has no such trace, or an output cannot be written"
+    # The formatter keeps the lines of descriptions and epilogs as they are.
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = CommandParser(
+        prog="failgraph", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=formatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
     for command in _COMMANDS:
-        description = f"{command.summary[0].upper()}{command.summary[1:]}."
         subparser = subparsers.add_parser(
-            command.name, help=command.summary, description=description
+            command.name,
+            help=command.summary,
+            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+            epilog=f"example:\n  {command.example}",
+            formatter_class=formatter,
         )
         subparser.set_defaults(function=command.function, checks_settings=command.checks_settings)
         command.add_arguments(subparser)
@@ -138,38 +156,53 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 _COMMANDS = (
     _Command(
-        "demo",
-        "run rollouts with real faults and show their failure trees",
-        "launching:demo",
-        _add_demo,
-    ),
-    _Command(
-        "list", "print one line for each trace with failures", "reading:list_traces", _add_reading
+        "list",
+        "print one line for each rollout (or trace) with failures",
+        "reading:list_traces",
+        _add_reading,
+        example="failgraph list run/ --since 2h --kind sandbox:killed",
     ),
     _Command(
         "show",
-        "print the failure tree of one trace, or of all traces with failures",
+        "print the failure tree of a rollout or a trace",
         "reading:show",
         _add_show,
+        example="failgraph show run/ 7-1",
     ),
     _Command(
         "top",
         "count failures by boundary, kind and service, with the time they cost",
         "reading:top",
         _add_reading,
+        example="failgraph top jaeger --since 1d --service judge",
     ),
     _Command(
         "export",
         "send saved rollouts or journals to an OTLP endpoint or into a file",
         "exporting:export",
         _add_export,
+        example="failgraph export rollouts_failures.jsonl -o http://localhost:4317",
+    ),
+    _Command(
+        "run",
+        "run a program with failgraph on",
+        "launching:run",
+        _add_run,
+        example="failgraph run -- python server.py",
     ),
     _Command(
         "doctor",
-        "check settings and connections; send a test failure and read it back",
+        "check settings; send one failure and read it back",
         "doctor:doctor",
         _add_doctor,
+        example="failgraph doctor jaeger",
         checks_settings=False,  # it reports invalid settings itself
     ),
-    _Command("run", "run a program with failgraph enabled", "launching:run", _add_run),
+    _Command(
+        "demo",
+        "break five small servers and show what happened",
+        "launching:demo",
+        _add_demo,
+        example="failgraph demo -o demo.jsonl",
+    ),
 )
