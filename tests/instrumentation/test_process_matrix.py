@@ -119,7 +119,14 @@ def test_off_by_default(receiver):
 
 
 @pytest.mark.parametrize(
-    "extra", [{"FAILGRAPH_ENABLED": "false"}, {"FAILGRAPH_ENABLED": " False "}]
+    "extra",
+    [
+        {"FAILGRAPH_ENABLED": "false"},
+        {"FAILGRAPH_ENABLED": " False "},
+        {"FAILGRAPH_ENABLED": "0", "FAILGRAPH_AUTO_INSTRUMENT": "true"},
+        {"FAILGRAPH_AUTO_INSTRUMENT": "off"},
+    ],
+    ids=str,
 )
 def test_off_where_it_is_turned_off(receiver, extra):
     """`FAILGRAPH_ENABLED=false` loads nothing."""
@@ -128,9 +135,18 @@ def test_off_where_it_is_turned_off(receiver, extra):
 
 
 def test_an_invalid_value_is_reported(receiver):
-    """`FAILGRAPH_ENABLED=1` logs a warning."""
-    _, stderr = run(receiver, traced("own"), {"FAILGRAPH_ENABLED": "1"})
-    assert stderr.count("FAILGRAPH_ENABLED must be true or false, not '1'") == 1
+    """`FAILGRAPH_ENABLED=maybe` logs a warning and attaches nothing, whatever the other says."""
+    for extra in ({}, {"FAILGRAPH_AUTO_INSTRUMENT": "true"}):
+        found, stderr = run(receiver, traced("own"), {"FAILGRAPH_ENABLED": "maybe", **extra})
+        assert stderr.count("FAILGRAPH_ENABLED must be true or false, not 'maybe'") == 1
+        assert found["processors"] == 0
+
+
+@pytest.mark.parametrize("value", ["1", "yes", "ON"])
+def test_other_spellings_of_true(receiver, value):
+    """They attach as `true` does."""
+    found, _ = run(receiver, traced("own", "fail"), {"FAILGRAPH_ENABLED": value})
+    check(receiver, found)
 
 
 def test_a_program_without_opentelemetry_loads_next_to_nothing(receiver):

@@ -36,10 +36,16 @@ def test_the_wheel_holds_every_module_and_the_type_marker(wheel):
 
 
 def test_the_start_up_file_is_one_guarded_import(wheel):
-    """`site` runs the line in every interpreter: it loads nothing if its variable is unset."""
+    """`site` runs the line in every interpreter: it loads nothing unless a variable turns it on."""
     (line,) = wheel.read("failgraph.pth").decode().splitlines()
     assert line.startswith("import ")
-    for environ in ({}, {"FAILGRAPH_ENABLED": ""}, {"FAILGRAPH_ENABLED": "false"}):
+    for environ in (
+        {},
+        {"FAILGRAPH_ENABLED": "", "FAILGRAPH_AUTO_INSTRUMENT": " "},
+        {"FAILGRAPH_ENABLED": "false", "FAILGRAPH_AUTO_INSTRUMENT": "true"},
+        {"FAILGRAPH_ENABLED": "0"},
+        {"FAILGRAPH_AUTO_INSTRUMENT": "No"},
+    ):
         script = f"{line}\nimport sys; print([n for n in sys.modules if n.startswith('failgraph')])"
         done = subprocess.run(
             [sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True
