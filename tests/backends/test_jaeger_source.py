@@ -12,10 +12,11 @@ pytest.importorskip("httpx", reason="backends are read with httpx, which this en
 from builders import event
 from dialects import jaeger_v1, merged, text
 from failgraph.backends import (
+    BackendRequest,
     address_of,
     client as client_module,
     jaeger as jaeger_module,
-    read_backend,
+    read_backends,
 )
 from failgraph.backends.client import ClientLimits
 from failgraph.cli import main
@@ -145,7 +146,7 @@ def test_a_trace_without_failures(fleet, run):
 
 
 def test_a_missing_trace(fleet, run):
-    """One message, and exit code 3; a backend is not asked for half an id."""
+    """One message, and exit code 3."""
     message = (
         f"failgraph: jaeger does not have trace {TRACE} (yet)."
         ' Run "failgraph list jaeger" to see failed traces.\n'
@@ -156,8 +157,18 @@ def test_a_missing_trace(fleet, run):
         3,
         message.replace("jaeger does", f"{fleet} does").replace("list jaeger", f"list {fleet}"),
     )
-    code, _, err = run(fleet, "show", "jaeger", A[:8])
-    assert (code, "needs the whole trace id" in err) == (3, True)
+
+
+def test_the_first_digits_and_a_rollout_are_searched(fleet, run):
+    """The digits are looked for among the traces of the time; the messages say of which."""
+    assert ids(run(fleet, "show", "jaeger", A[:8])[1]) == [A]
+    assert ids(run(fleet, "show", "jaeger", B[:4], A)[1]) == [B, A]
+    code, _, err = run(fleet, "show", "jaeger", "0123")
+    assert code == 3
+    assert err == (
+        "failgraph: no trace id in jaeger starts with 0123. Only the last hour was searched; use"
+        ' --since to search more. Run "failgraph list jaeger" to see failed traces.\n'
+    )
 
 
 @pytest.mark.parametrize(
@@ -281,12 +292,13 @@ def test_a_missing_rollout(fleet, run):
     assert run(fleet, "show", "jaeger", "--rollout", "none") == (3, [], message)
 
 
-def test_read_backend_returns_one_trace(fleet):
+def test_read_backends_returns_one_trace(fleet):
     """A missing trace is an empty reading, which `doctor` relies on."""
     settings = Settings(jaeger_url=fleet)
     address = address_of("jaeger", settings, lambda _: False)
     for trace_id, found in ((A, [A]), (TRACE, [])):
-        reading, notes = read_backend(address._replace(trace_id=trace_id), Query(), settings)
+        one = address._replace(trace_id=trace_id)
+        reading, notes = read_backends([one], BackendRequest(), settings)
         assert ([trace.trace_id for trace in reading.traces], notes, reading.losses) == (
             found,
             (),
@@ -299,9 +311,9 @@ def test_progress(fleet):
     settings, told = Settings(jaeger_url=fleet), []
     address = address_of("jaeger", settings, lambda _: False)
     since = T0 + NOW - 100 * SECOND
-    read_backend(
-        address,
-        Query(kinds=frozenset({"late"}), since_unix_nano=since),
+    read_backends(
+        [address],
+        BackendRequest(Query(kinds=frozenset({"late"}), since_unix_nano=since)),
         settings,
         lambda *at: told.append(at),
     )

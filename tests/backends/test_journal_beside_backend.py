@@ -40,9 +40,9 @@ def test_a_trace_that_only_the_journal_names_is_fetched(run, tmp_path):
     )
     with tempo_stand_in(failing(A), quiet) as tempo:
         assert ids(run(tempo.url, "list", "tempo")[1]) == [A]
-        assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [A, B]
+        assert sorted(ids(run(tempo.url, "list", "tempo", kept)[1])) == [A, B]
         for command in (("show", "tempo", B), ("show", "tempo", "--kind", "transport_timeout")):
-            code, (row,), _ = run(tempo.url, *command, "--journal", kept)
+            code, (row,), _ = run(tempo.url, *command, kept)
             assert code == 0
             assert row["failures"]["lost"]["placement"] == "journal"
             assert [hop["name"] for hop in row["hops"]] == ["span-1"]
@@ -53,24 +53,25 @@ def test_a_trace_that_is_only_in_the_journal(run, tmp_path):
     """It is found by id and by search, but not without the journal."""
     kept = journal(tmp_path, of(B, "lost"), line("free", None, NOW + SECOND))
     with tempo_stand_in(failing(A)) as tempo:
-        rows = run(tempo.url, "list", "tempo", "--journal", kept)[1]
+        rows = run(tempo.url, "list", "tempo", kept)[1]
         assert len(rows) == 3
         assert {A, B} < set(ids(rows))
         assert run(tempo.url, "show", "tempo", B)[0] == 3
-        code, (row,), _ = run(tempo.url, "show", "tempo", B, "--journal", kept)
+        code, (row,), _ = run(tempo.url, "show", "tempo", B, kept)
         assert (code, list(row["failures"])) == (0, ["lost"])
 
 
-def test_filters_apply_to_the_journal(run, tmp_path):
-    """`--since`, `--kind` and `--limit`."""
+def test_filters_apply_to_both(run, tmp_path):
+    """`--since`, `--kind` and `--limit`. Without --since the journal is read as a whole."""
     old = of(B, "old", at=NOW - 7200 * SECOND)
     kept = journal(tmp_path, old, of(TRACE, "new", record={"kind": "odd_kind"}))
     with tempo_stand_in(failing(A, kind="judge_failed")) as tempo:
-        assert sorted(ids(run(tempo.url, "list", "tempo", "--journal", kept)[1])) == [TRACE, A]
-        assert sorted(
-            ids(run(tempo.url, "list", "tempo", "--journal", kept, "--since", "5h")[1])
-        ) == [TRACE, A, B]
-        assert ids(run(tempo.url, "list", "tempo", "--journal", kept, "--kind", "odd_kind")[1]) == [
-            TRACE
-        ]
-        assert len(run(tempo.url, "list", "tempo", "--journal", kept, "--limit", "1")[1]) == 1
+        assert sorted(ids(run(tempo.url, "list", "tempo", kept)[1])) == [TRACE, A, B]
+        for options, expected in (
+            (["--since", "1h"], [TRACE, A]),
+            (["--since", "5h"], [TRACE, A, B]),
+            (["--kind", "odd_kind"], [TRACE]),
+        ):
+            found = run(tempo.url, "list", "tempo", kept, *options)[1]
+            assert sorted(ids(found)) == expected
+        assert len(run(tempo.url, "list", "tempo", kept, "--limit", "1")[1]) == 1

@@ -65,9 +65,12 @@ def test_a_missing_trace(options, run):
             ' Run "failgraph list tempo" to see failed traces.\n'
         )
         assert run(tempo.url, "show", "tempo", TRACE) == (3, [], message)
-        for short in ("1234", "f" * 20):
-            code, _, err = run(tempo.url, "show", "tempo", short)
-            assert (code, "needs the whole trace id" in err) == (3, True)
+        code, _, err = run(tempo.url, "show", "tempo", "1234")
+        assert (code, "no trace id in tempo starts with 1234. Only the last hour" in err) == (
+            3,
+            True,
+        )
+        assert ids(run(tempo.url, "show", "tempo", "f" * 20)[1]) == ["f" * 32]
 
 
 @pytest.mark.parametrize("options", [{}, {"protobuf": False}])

@@ -227,7 +227,6 @@ def test_a_broken_line_counts_for_strict_without_failures(
         ["list"],
         ["show"],
         ["list", "--json"],
-        ["list", "f", "g"],
         ["show", "f", "--what"],
     ],
 )
@@ -471,8 +470,11 @@ def test_an_unknown_trace_id_says_where_to_find_one(run: Callable[..., Done], wh
     assert run("show", whole, "deadbeef").err == (
         f"failgraph: no trace id in {whole} starts with deadbeef. {hint}\n"
     )
-    assert run("show", whole, OTHER_TRACE[:5]).err == (
-        f"failgraph: abcde is too short for a trace id: give 6 digits or more. {hint}\n"
+    assert run("show", whole, OTHER_TRACE[:3]).err == (
+        f"failgraph: no rollout abc in {whole}; for a trace id, give 4 digits or more. {hint}\n"
+    )
+    assert run("show", whole, "1184-3").err == (
+        f"failgraph: no rollout 1184-3 in {whole}, and it is not a trace id. {hint}\n"
     )
 
 
@@ -498,9 +500,9 @@ def test_an_invalid_filter_exits_with_2(
 
 
 def test_the_first_digits_of_a_trace_id_are_enough(run: Callable[..., Done], whole: Path) -> None:
-    """Six digits or more select a trace if no other trace id starts with them; fewer do not."""
-    assert run("show", whole, OTHER_TRACE[:6]).out == run("show", whole, OTHER_TRACE).out
-    assert run("show", whole, OTHER_TRACE[:5]).code == 3
+    """Four digits or more select a trace if no other trace id starts with them; fewer do not."""
+    assert run("show", whole, OTHER_TRACE[:4]).out == run("show", whole, OTHER_TRACE).out
+    assert run("show", whole, OTHER_TRACE[:3]).code == 3
     assert run("show", whole, OTHER_TRACE[:6] + "f").code == 3
 
 

@@ -35,13 +35,14 @@ MS = 1_000_000
 
 @pytest.fixture
 def both(tmp_path):
-    """Read a trace, as OTLP JSON, with a journal beside it."""
+    """Read a run: a trace, as OTLP JSON, and a journal in the same directory."""
 
     def make(document: dict[str, Any], *data: bytes) -> Trace:
-        journal = tmp_path / "journal"
-        journal.mkdir(exist_ok=True)
-        (journal / "policy-7-1.jsonl").write_bytes(b"".join(data))
-        (trace,) = read(write(tmp_path / "trace.jsonl", document), journal=journal).traces
+        run = tmp_path / "run"
+        (run / "journal").mkdir(parents=True, exist_ok=True)
+        (run / "journal" / "policy-7-1.jsonl").write_bytes(b"".join(data))
+        write(run / "trace.jsonl", document)
+        (trace,) = read(run).traces
         return trace
 
     return make
@@ -299,36 +300,31 @@ def lost(tmp_path) -> tuple[str, str]:
 
 
 def test_a_journal_beside_a_file(lost, capsys):
-    """Given by the option, by the setting, or as the source itself."""
+    """Given as another source, or as the only one."""
     trace, journal = lost
-    code, (row,), err = rows(capsys, "show", trace, "--journal", journal)
+    code, (row,), err = rows(capsys, "show", trace, journal)
     assert (code, err) == (0, "")
     assert row["failures"]["a"]["placement"] == "journal"
     assert row["failures"]["a"]["span_id"] == f"{2:016x}"
     assert row["losses"] == []
     assert [loss.kind for loss in read(trace).traces[0].losses] == ["event_missing"]
     assert [each["count"] for each in rows(capsys, "list", journal)[1]] == [1]
-    assert [each["count"] for each in rows(capsys, "top", trace, "--journal", journal)[1]] == [1]
+    assert [each["count"] for each in rows(capsys, "top", trace, journal)[1]] == [1]
 
 
-def test_the_setting_is_the_default(lost, capsys, setting, tmp_path):
-    """A missing or empty directory is ignored there; a journal given as option must exist."""
+def test_reading_commands_ignore_the_setting(lost, capsys, setting):
+    """A journal is read only if it is given; otherwise saved rows would be counted twice."""
     trace, journal = lost
+    assert rows(capsys, "show", trace, journal)[1][0]["count"] == 1
     setting("JOURNAL", journal)
-    assert rows(capsys, "show", trace)[1][0]["losses"] == []
-    for empty in ("not there", "empty"):
-        (tmp_path / "empty").mkdir(exist_ok=True)
-        setting("JOURNAL", str(tmp_path / empty))
-        assert rows(capsys, "list", trace)[0] == 0
-    code, _, err = rows(capsys, "list", trace, "--journal", str(tmp_path / "not there"))
-    assert (code, f"{tmp_path / 'not there'}: No such file" in err) == (3, True)
+    assert rows(capsys, "show", trace)[1] == []
 
 
 def test_the_picture_marks_failures_from_the_journal(lost, capsys, tmp_path):
     """On their span, or outside any trace."""
     trace, journal = lost
     Path(journal, "b.jsonl").write_bytes(line("free", None) + line("free too", None, cause="free"))
-    assert main(["show", trace, "--journal", journal]) == 0
+    assert main(["show", trace, journal]) == 0
     shown = capsys.readouterr().out
     assert shown.count("(from the journal)") == 1
     assert shown.count("(from the journal, outside any trace)") == 2
@@ -340,7 +336,7 @@ def test_export_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
     trace, journal = lost
     Path(journal, "b.jsonl").write_bytes(line("free", None) + line("other", cause="a") + b'{"torn')
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
-    expected = rows(capsys, "show", trace, "--journal", journal)[1]
+    expected = rows(capsys, "show", trace, journal)[1]
     for row in expected:
         row["losses"] = []
     assert main(["export", journal, "-o", trace]) == 0
@@ -352,7 +348,7 @@ def test_export_sends_what_the_trace_has_lost(lost, capsys, tmp_path):
     assert main(["export", journal, "-o", trace]) == 0
     assert capsys.readouterr().out.startswith("4 rows: 0 exported, 3 already there")
     assert Path(trace).stat().st_size == size
-    both = rows(capsys, "show", trace, "--journal", journal)[1]
+    both = rows(capsys, "show", trace, journal)[1]
     for row in both:
         row["losses"] = []
     assert both == expected

@@ -170,7 +170,7 @@ def test_a_source_that_cannot_be_opened_is_a_source_error(tmp_path: Path) -> Non
     """For a missing file and a directory the error gives the reason."""
     for path, why in (
         (tmp_path / "missing", os.strerror(2)),
-        (tmp_path, "a directory without .jsonl files"),
+        (tmp_path, "a directory without files to read"),
     ):
         with pytest.raises(SourceError, match=why):
             read(path)

@@ -26,6 +26,7 @@ _KIND_OF_PAGE: dict[str, BackendKind] = {
 _JAEGER_SEARCH_PAGE = re.compile(r"(?P<prefix>.*)/search/?")
 _GRAFANA_PAGE = re.compile(r".*/(explore|a/grafana-exploretraces-app(/.*)?)/?")
 _HOST_AND_PORT = re.compile(r"[A-Za-z0-9._-]+:[0-9]{1,5}(/.*)?")
+_PATH = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _SOURCES = "A source is a file, a directory, -, jaeger, tempo or a URL."
 
 
@@ -42,6 +43,20 @@ class Address(NamedTuple):
     kind: BackendKind | None
     base: str
     trace_id: str | None = None
+
+
+def names_source(text: str, exists: Callable[[str], bool]) -> bool:
+    """Return True if a text can only be meant as a source, even as one that does not exist.
+
+    Anything else may be an id. What has a slash or an extension is meant as a file.
+
+    Args:
+        text: What the user gave.
+        exists: Returns True if there is a file with a name.
+    """
+    if text == "-" or text in BACKEND_KINDS or exists(text):
+        return True
+    return _PATH.search(text) is not None or _HOST_AND_PORT.fullmatch(text) is not None
 
 
 def address_of(source: str, settings: Settings, exists: Callable[[str], bool]) -> Address | None:

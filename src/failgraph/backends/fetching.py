@@ -1,4 +1,4 @@
-"""Fetch traces of a backend, and read them together with a journal and with their causes."""
+"""Fetch traces of backends, and read them together with files and with their causes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
 from failgraph.readers import Reading
 from failgraph.readers.reading import read_files
-from failgraph.readers.source import SourceFile
+from failgraph.readers.source import OpenFiles, SourceFile
 
 _MAX_BYTES = 1 << 30  # of all traces together
 _CAUSE_ROUNDS = 3  # how often traces of causes are fetched: each may name another
@@ -24,24 +24,27 @@ FetchProgress = Callable[[int, int], None]
 
 
 class TraceFetcher:
-    """Fetches traces of one backend, and reads them together with a journal.
+    """Fetches traces of one backend.
 
     Args:
         connection: The backend.
         spool: Holds the fetched traces.
-        journal: The files of a journal, which may hold other failures of the same traces.
     """
 
-    def __init__(
-        self, connection: Connection, spool: TraceSpool, journal: Sequence[SourceFile]
-    ) -> None:
+    def __init__(self, connection: Connection, spool: TraceSpool) -> None:
         self.connection = connection
-        self.journal = journal
         self._spool = spool
+        self._asked_for: set[str] = set()
+
+    def files(self) -> list[SourceFile]:
+        """Return the files with the fetched traces."""
+        return self._spool.files()
 
     def fetch(self, trace_ids: Sequence[str], progress: FetchProgress | None = None) -> list[Loss]:
-        """Fetch traces one by one, and return what is missing of them."""
+        """Fetch traces one by one, each only once, and return what is missing of them."""
         losses = []
+        trace_ids = [each for each in dict.fromkeys(trace_ids) if each not in self._asked_for]
+        self._asked_for.update(trace_ids)
         for number, trace_id in enumerate(trace_ids):
             if progress is not None:
                 progress(number, len(trace_ids))
@@ -58,34 +61,51 @@ class TraceFetcher:
                 self._spool.add(response)
         return losses
 
-    def read_with_causes(self, trace_ids: Sequence[str]) -> Reading:
-        """Return these traces with their causes in others, which are fetched as well.
 
-        Raises:
-            SourceError: The backend returned something that cannot be read.
-        """
-        fetched = set(trace_ids)
-        reading = self._read()
-        for _ in range(_CAUSE_ROUNDS):
-            cause_traces = missing_cause_traces(reading, fetched)[:_MAX_CAUSE_TRACES]
-            if not cause_traces:
-                break
-            fetched.update(cause_traces)
-            self.fetch(cause_traces)
-            reading = self._read()
-        return only_traces(reading, trace_ids)
+def read_with_causes(fetchers: Sequence[TraceFetcher], opened: OpenFiles) -> Reading:
+    """Return the fetched traces and those of files, with their causes in others.
 
-    def _read(self) -> Reading:
-        location = self.connection.location
-        files = [*self._spool.files(), *self.journal]
-        try:
-            reading = read_files(files) if files else Reading([], {}, {}, ())
-        except SourceError as error:
-            raise SourceError(
-                f"{location.clean(str(error))}; {location.url_setting} must be the address in front"
-                " of /api"
-            ) from None
-        return _cleaned(reading, location)
+    Traces of causes are fetched as well, but are not in the result.
+
+    Args:
+        fetchers: The backends.
+        opened: Files to read together with the fetched traces.
+
+    Raises:
+        SourceError: A backend returned something that cannot be read, or no file can be read.
+    """
+    reading = _read(fetchers, opened)
+    asked_for = reading.trace_ids
+    fetched = set(asked_for)
+    for _ in range(_CAUSE_ROUNDS):
+        cause_traces = missing_cause_traces(reading, fetched)[:_MAX_CAUSE_TRACES]
+        if not cause_traces:
+            break
+        fetched.update(cause_traces)
+        for fetcher in fetchers:
+            fetcher.fetch(cause_traces)
+        reading = _read(fetchers, opened)
+    return only_traces(reading, asked_for)
+
+
+def _read(fetchers: Sequence[TraceFetcher], opened: OpenFiles) -> Reading:
+    fetched = [file for fetcher in fetchers for file in fetcher.files()]
+    files = [*fetched, *opened.files]
+    if not files and not opened.unopened:
+        return Reading([], {}, {}, ())
+    try:
+        reading = read_files(files, unopened=opened.unopened)
+    except SourceError as error:
+        if not fetched:
+            raise
+        location = next(each.connection.location for each in fetchers if each.files())
+        raise SourceError(
+            f"{location.clean(str(error))}; {location.url_setting} must be the address in front"
+            " of /api"
+        ) from None
+    for fetcher in fetchers:
+        reading = _cleaned(reading, fetcher.connection.location)
+    return reading
 
 
 def _cleaned(reading: Reading, location: BackendLocation) -> Reading:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from failgraph.backends import address_of, read_backend
+from failgraph.backends import BackendRequest, address_of, read_backends
 from failgraph.cli.exit_codes import DONE, FINDING
 from failgraph.cli.output import print_lines
 from failgraph.cli.source import source_name
@@ -19,7 +19,6 @@ from failgraph.losses import Losses
 from failgraph.readers import Reading, read
 from failgraph.redaction.display import display
 from failgraph.settings import current
-from failgraph.traces.query import Query
 from failgraph.view import source_row
 from failgraph.view.lines import Line, Segment, count_of
 
@@ -115,7 +114,7 @@ class _TraceReader:
             reading = _read_so_far(self._given)
         else:
             address = self._address._replace(trace_id=trace_id)
-            reading = read_backend(address, Query(), current()).reading
+            reading = read_backends([address], BackendRequest(), current()).reading
         self.trace_count = sum(trace.trace_id == trace_id for trace in reading.traces)
         self.losses = reading.losses
         return reading

@@ -8,7 +8,7 @@ from typing import NamedTuple, NoReturn
 
 from failgraph.cli.filters import add_filters
 from failgraph.cli.output_options import add_output_options
-from failgraph.cli.usage import CommandParser
+from failgraph.cli.source_arguments import SourceParser, add_sources
 
 _DESCRIPTION = "Show which failure of a NeMo Gym rollout caused which, from its traces."
 _EPILOG = """\
@@ -43,7 +43,7 @@ class _Command(NamedTuple):
     name: str
     summary: str
     function: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    add_arguments: Callable[[SourceParser], None]
     example: str
     checks_settings: bool = True
 
@@ -64,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     """
     # The formatter keeps the lines of descriptions and epilogs as they are.
     formatter = argparse.RawDescriptionHelpFormatter
-    parser = CommandParser(
+    parser = SourceParser(
         prog="failgraph", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=formatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
@@ -91,26 +91,14 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        metavar="SOURCE",
-        help="file, journal directory, - for standard input, jaeger, tempo, or URL of either",
-    )
-    parser.add_argument("--journal", help=argparse.SUPPRESS)
+def _add_reading(parser: SourceParser, *, with_ids: bool = False) -> None:
+    add_sources(parser, with_ids=with_ids)
     add_filters(parser)
     add_output_options(parser)
 
 
-def _add_show(parser: argparse.ArgumentParser) -> None:
-    _add_reading(parser)
-    parser.add_argument(
-        "trace_id",
-        metavar="TRACE_ID",
-        nargs="?",
-        help="trace to show: 32 hex digits, for a file the first 6 or more (default: all traces"
-        " with failures)",
-    )
+def _add_show(parser: SourceParser) -> None:
+    _add_reading(parser, with_ids=True)
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:

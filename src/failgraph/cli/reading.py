@@ -13,7 +13,8 @@ from failgraph.cli.filters import query_of
 from failgraph.cli.output import LIST, SHOW
 from failgraph.cli.output_file import results_to
 from failgraph.cli.results import Results, print_top, print_traces
-from failgraph.cli.source import ReadSource, read_source
+from failgraph.cli.source import ReadSource, read_sources
+from failgraph.cli.wanted import split_arguments
 from failgraph.errors import SourceError
 from failgraph.readers import Reading
 from failgraph.traces.query import Query
@@ -52,7 +53,7 @@ def _reading_command(
 def list_traces(arguments: argparse.Namespace) -> int:
     """Print one line for each trace with failures, and return the exit code."""
     query = query_of(arguments)
-    source = read_source(arguments.source, query, journal=arguments.journal)
+    source = read_sources(arguments.sources, query)
     return print_traces(arguments, _matching(arguments, source, query), LIST)
 
 
@@ -60,10 +61,12 @@ def list_traces(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Print the failure tree of one trace or of all with failures, and return the exit code."""
     query = query_of(arguments)
-    source = read_source(arguments.source, query, arguments.trace_id, journal=arguments.journal)
+    sources, ids = split_arguments(arguments.sources, arguments.ids)
+    source = read_sources(sources, query, ids)
     results = _matching(arguments, source, query)
-    if source.trace_id is not None:
-        traces = [trace for trace in source.reading.traces if trace.trace_id == source.trace_id]
+    if source.trace_ids is not None:
+        failed = {trace.trace_id: trace for trace in source.reading.traces}
+        traces = [failed[trace_id] for trace_id in source.trace_ids if trace_id in failed]
         results = results._replace(traces=traces)
     return print_traces(arguments, results, SHOW)
 
@@ -72,9 +75,7 @@ def show(arguments: argparse.Namespace) -> int:
 def top(arguments: argparse.Namespace) -> int:
     """Print the table of failures by boundary, kind and service, and return the exit code."""
     query = query_of(arguments)
-    source = read_source(
-        arguments.source, replace(query, limit=None), journal=arguments.journal, whole_window=True
-    )
+    source = read_sources(arguments.sources, replace(query, limit=None), whole_window=True)
     results = _matching(arguments, source, query)
     rows = top_rows(results.traces, query, _durations(source.reading, query))
     return print_top(arguments, results, rows)

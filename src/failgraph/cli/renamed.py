@@ -9,9 +9,13 @@ from failgraph.cli.messages import redacted
 from failgraph.errors import ConfigError
 
 _COMMANDS = {"import": "export"}
+_SOURCE = "a source"  # in place of a flag: its value is an argument now
 _FLAGS = {  # by the new name of the command
     "demo": {"--out": "-o"},
     "export": {"--to": "-o"},
+    "list": {"--journal": _SOURCE},
+    "show": {"--journal": _SOURCE},
+    "top": {"--journal": _SOURCE},
 }
 
 
@@ -33,7 +37,8 @@ def reject_old_names(argv: Sequence[str]) -> None:
             call.append(argument)
             continue
         renamed[flag] = flags[flag]
-        call.append(flags[flag])
+        if flags[flag] != _SOURCE:
+            call.append(flags[flag])
         if equals:
             call.append(value)
     if renamed:

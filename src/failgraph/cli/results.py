@@ -101,7 +101,10 @@ def _finish(arguments: argparse.Namespace, results: Results, shown: Sequence[Tra
     if options.json:
         print_json([_source_row(source)])
     if not options.quiet:
-        if not shown:
+        for trace_id in _without_failures(source):
+            rollout = _rollout_of(source.reading, trace_id)
+            print_redacted(f"trace {trace_id}{rollout}: no failures")
+        if not shown and source.trace_ids is None:
             print_redacted(_no_failures(source, results.query))
         limit = None if options.full else _MAX_LOSSES
         for line in (*source.notes, *map(line_text, loss_lines(losses, limit))):
@@ -115,11 +118,15 @@ def _source_row(source: ReadSource) -> Mapping[str, object]:
     return source_row(source.name, max(reading.trace_count, len(reading.traces)), reading.losses)
 
 
+def _without_failures(source: ReadSource) -> list[str]:
+    """Return the requested traces that have no failures."""
+    failed = {trace.trace_id for trace in source.reading.traces}
+    return [trace_id for trace_id in source.trace_ids or () if trace_id not in failed]
+
+
 def _no_failures(source: ReadSource, query: Query) -> str:
     """Say why there is nothing to show."""
     reading = source.reading
-    if source.trace_id is not None:
-        return f"trace {source.trace_id}{_rollout_of(reading, source.trace_id)}: no failures"
     filters = filters_text(query)
     if reading.traces:
         verb = "has" if len(reading.traces) == 1 else "have"

@@ -1,73 +1,100 @@
-"""Reading of SOURCE: a file, standard input or a backend."""
+"""Reading of SOURCE...: files, directories, standard input and backends, read as one."""
 
 from __future__ import annotations
 
 import os
-import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from failgraph.backends import Address, address_of, read_backend
+from failgraph.backends import (
+    Address,
+    BackendReading,
+    BackendRequest,
+    address_of,
+    read_backends,
+)
 from failgraph.backends.urls import display_url
 from failgraph.cli.output import fetching_progress, reading_progress
+from failgraph.cli.wanted import choose_traces
 from failgraph.errors import SourceError
-from failgraph.readers import Reading, read
-from failgraph.readers.source import open_journal
+from failgraph.readers import Reading
+from failgraph.readers.reading import read_files
+from failgraph.readers.source import OpenFiles, SourceFile, no_files_error, open_files
 from failgraph.settings import current
 from failgraph.traces.query import Query
+from failgraph.traces.wanted_ids import wanted_id
 from failgraph.view.lines import count_of
 
-_TRACE_ID = re.compile("[0-9a-fA-F]{1,32}")
-_BACKEND_DIGITS = (16, 32)  # Jaeger omits the first 16 digits of an id if they are 0
-_MIN_DIGITS = 6  # of an abbreviated trace id
+_MAX_NAMES = 3  # sources that a message names
+_MAX_UNUSED = 5  # files of a directory that a message names
 
 
 class ReadSource(NamedTuple):
-    """A source that has been read.
+    """The sources of a command, which have been read.
 
     Attributes:
-        name: The source for messages, and for commands that messages suggest.
-        reading: Its traces.
-        notes: Sentences that say what of a backend was not looked at.
-        trace_id: The requested trace, 32 hex digits, or None if all were requested.
+        names: The sources for messages.
+        reading: Their traces.
+        notes: Sentences that say what was not looked at.
+        trace_ids: The requested traces, 32 hex digits each, or None if all were requested.
     """
 
-    name: str
+    names: tuple[str, ...]
     reading: Reading
     notes: tuple[str, ...] = ()
-    trace_id: str | None = None
+    trace_ids: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The sources in a sentence."""
+        rest = len(self.names) - _MAX_NAMES
+        more = [f"{rest} more"] if rest > 0 else []
+        return ", ".join([*self.names[:_MAX_NAMES], *more])
 
 
-def read_source(
-    source: str,
-    query: Query,
-    trace_id: str | None = None,
-    *,
-    journal: str | None = None,
-    whole_window: bool = False,
+class _Sources(NamedTuple):
+    """What the sources of a command are.
+
+    Attributes:
+        names: For messages, in the order that they were given.
+        paths: Files, directories and standard input.
+        addresses: Backends.
+    """
+
+    names: tuple[str, ...]
+    paths: list[str]
+    addresses: list[Address]
+
+
+def read_sources(
+    sources: Sequence[str], query: Query, ids: Sequence[str] = (), *, whole_window: bool = False
 ) -> ReadSource:
-    """Read a file as a whole; of a backend one trace, or those that may match a query.
+    """Read files as a whole; of backends the traces with some ids, or those that match a query.
 
     Args:
-        source: SOURCE of the command line.
+        sources: SOURCE... of the command line.
         query: Limits what is read of a backend. It does not filter a file.
-        trace_id: The only trace to show; for a file its first digits are enough.
-        journal: A journal to read besides. None means that of the settings, if it exists.
-        whole_window: True to read all traces of a backend in the query's time and, unless there
-            are too many, the durations of those without failures.
+        ids: Trace ids, the first digits of some, or ids of rollouts; none means all.
+        whole_window: True to read all traces of a backend since the query's start, not only the
+            newest, with the durations of those without failures.
 
     Raises:
-        SourceError: The source cannot be read, or does not have the trace.
+        SourceError: A source cannot be read, none has a trace, or an id is not in them.
     """
-    address = address_of(source, current(), os.path.exists)
-    name = source_name(source, address)
-    digits = None if trace_id is None else _parse_trace_id(name, trace_id)
-    if journal is None:
-        journal = _default_journal()
-    if address is None:
-        return _read_file(source, digits, journal)
-    if digits is not None:
-        address = address._replace(trace_id=_backend_trace_id(name, digits))
-    return _read_backend(name, address, query, journal, whole_window=whole_window)
+    found = _parse(sources)
+    wanted = tuple(map(wanted_id, ids))
+    request = BackendRequest(query, wanted, whole_window)
+    with _opened(found) as opened:
+        reading, notes = _read(found, request, opened)
+    source = ReadSource(found.names, reading, (*notes, *_unused_note(reading)))
+    if ids:
+        hint = _hint(found, source)
+        may_arrive = bool(found.addresses)
+        chosen = choose_traces(wanted, reading, source.name, hint, may_arrive=may_arrive)
+        return source._replace(trace_ids=chosen)
+    return source._replace(trace_ids=_trace_of_page(found, source))
 
 
 def source_name(source: str, address: Address | None) -> str:
@@ -77,65 +104,67 @@ def source_name(source: str, address: Address | None) -> str:
     return display_url(address.base)
 
 
-def _parse_trace_id(name: str, text: str) -> str:
-    """Return 1 to 32 hex digits in lower case, or raise SourceError."""
-    digits = text.strip()
-    if not _TRACE_ID.fullmatch(digits):
-        raise SourceError(f"{text!r} is not a trace id of 32 hex digits. {_hint(name)}")
-    return digits.lower()
+def _parse(sources: Sequence[str]) -> _Sources:
+    names, paths, addresses = [], [], []
+    for source in dict.fromkeys(sources):
+        address = address_of(source, current(), os.path.exists)
+        names.append(source_name(source, address))
+        if address is None:
+            paths.append(source)
+        else:
+            addresses.append(address)
+    return _Sources(tuple(dict.fromkeys(names)), paths, addresses)
 
 
-def _backend_trace_id(name: str, digits: str) -> str:
-    """Return 32 hex digits, or raise SourceError: backends cannot find an abbreviated id."""
-    if len(digits) not in _BACKEND_DIGITS:
-        raise SourceError(f"{name} needs the whole trace id, not {digits}. {_hint(name)}")
-    return digits.zfill(32)
+@contextmanager
+def _opened(sources: _Sources) -> Iterator[OpenFiles]:
+    """Open all files, each once. An empty directory is an error if there is nothing else."""
+    files: dict[tuple[int, int], SourceFile] = {}
+    unopened: list[str] = []
+    with ExitStack() as stack:
+        for path in sources.paths:
+            opened = stack.enter_context(open_files(path))
+            unopened += opened.unopened
+            for file in opened.files:
+                status = os.fstat(file.file.fileno())
+                files.setdefault((status.st_dev, status.st_ino), file)
+        if sources.paths and not (files or unopened or sources.addresses):
+            raise no_files_error(sources.paths[0])
+        yield OpenFiles(list(files.values()), unopened)
 
 
-def _default_journal() -> str | None:
-    """Return the journal of the settings, or None if it does not exist."""
-    journal = current().journal
-    return journal if journal is not None and os.path.exists(journal) else None
+def _read(sources: _Sources, request: BackendRequest, opened: OpenFiles) -> BackendReading:
+    if not sources.addresses:
+        with reading_progress() as progress:
+            return BackendReading(read_files(opened.files, progress, opened.unopened))
+    with fetching_progress() as progress:
+        return read_backends(sources.addresses, request, current(), progress, opened)
 
 
-def _read_file(path: str, digits: str | None, journal: str | None) -> ReadSource:
-    with reading_progress() as progress:
-        reading = read(path, progress, journal)
-    trace_id = None if digits is None else _find_trace(path, reading, digits)
-    return ReadSource(path, reading, trace_id=trace_id)
+def _trace_of_page(sources: _Sources, source: ReadSource) -> tuple[str, ...] | None:
+    """Return the trace if the only source is the page of one, or None. It must exist."""
+    pages = [address.trace_id for address in sources.addresses if address.trace_id is not None]
+    for trace_id in pages:
+        if trace_id not in source.reading.durations:
+            raise SourceError(
+                f"{source.name} does not have trace {trace_id} (yet). {_hint(sources, source)}"
+            )
+    is_all = len(pages) == len(sources.addresses) and not sources.paths
+    return tuple(pages) if is_all else None
 
 
-def _read_backend(
-    name: str, address: Address, query: Query, journal: str | None, *, whole_window: bool
-) -> ReadSource:
-    with fetching_progress() as progress, open_journal(journal) as files:
-        result = read_backend(address, query, current(), progress, files, whole_window=whole_window)
-    trace_id = address.trace_id
-    if trace_id is not None and trace_id not in result.reading.durations:
-        raise SourceError(f"{name} does not have trace {trace_id} (yet). {_hint(name)}")
-    return ReadSource(name, result.reading, result.notes, trace_id)
+def _unused_note(reading: Reading) -> Iterator[str]:
+    """Name the files of directories that contain no trace."""
+    rest = len(reading.unused) - _MAX_UNUSED
+    more = [f"{rest} more"] if rest > 0 else []
+    if reading.unused:
+        yield f"not used: {', '.join([*reading.unused[:_MAX_UNUSED], *more])}"
 
 
-def _find_trace(name: str, reading: Reading, digits: str) -> str:
-    """Return the id of the only trace that starts with `digits`, or raise SourceError."""
-    if digits.zfill(32) in reading.durations:
-        return digits.zfill(32)
-    hint = _hint(name, len(reading.traces))
-    if len(digits) < _MIN_DIGITS:
-        raise SourceError(f"{digits} is too short for a trace id: give 6 digits or more. {hint}")
-    matching = [trace_id for trace_id in reading.durations if trace_id.startswith(digits)]
-    if not matching:
-        raise SourceError(f"no trace id in {name} starts with {digits}. {hint}")
-    if len(matching) > 1:
-        raise SourceError(
-            f"{len(matching)} trace ids in {name} start with {digits}. Give more digits."
-        )
-    return matching[0]
-
-
-def _hint(name: str, failed: int | None = None) -> str:
-    """Say how to find trace ids."""
-    traces = (
-        "failed traces" if failed is None else count_of(failed, "failed trace", "failed traces")
-    )
-    return f'Run "failgraph list {name}" to see {traces}.'
+def _hint(sources: _Sources, source: ReadSource) -> str:
+    """Say what of the sources was not read, and how to find ids."""
+    notes = [f"{note[0].upper()}{note[1:]}. " for note in source.notes if sources.addresses]
+    traces = "failed traces"
+    if not sources.addresses:
+        traces = count_of(len(source.reading.traces), "failed trace", "failed traces")
+    return f'{"".join(notes)}Run "failgraph list {shlex.join(sources.names)}" to see {traces}.'

@@ -37,10 +37,11 @@ class CommandParser(argparse.ArgumentParser):
         """
         arguments, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(self._unknown_argument(unknown))
+            self.error(self.unknown_argument(unknown))
         return arguments, unknown
 
-    def _unknown_argument(self, unknown: Sequence[str]) -> str:
+    def unknown_argument(self, unknown: Sequence[str]) -> str:
+        """Return the message for arguments that the parser does not know."""
         options = [argument for argument in unknown if argument.startswith("-")]
         if not options:
             return f"unexpected argument {unknown[0]}"

@@ -24,12 +24,18 @@ class DocumentReader:
     Args:
         summary: Receives what cannot be read, and what a backend reports besides traces.
         trace_ids: The wanted traces, or None for all. Spans of others may be returned too.
+        journal_ids: The ids of journal lines in the files before, or None if there are none.
     """
 
-    def __init__(self, summary: SourceSummary, trace_ids: Container[str] | None = None) -> None:
+    def __init__(
+        self,
+        summary: SourceSummary,
+        trace_ids: Container[str] | None = None,
+        journal_ids: JournalIds | None = None,
+    ) -> None:
         self._summary = summary
         self._trace_ids = trace_ids
-        self._journal_ids = JournalIds()
+        self._journal_ids = journal_ids or JournalIds()
         self._skimmed = SkimmedSpanReader()
 
     def spans(self, document: object, line: int) -> Iterator[SpanRecord]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from failgraph.errors import SourceError
 from failgraph.readers.dialects import DocumentReader
+from failgraph.readers.journal_ids import JournalIds
 from failgraph.readers.json_documents import json_documents
 from failgraph.readers.otlp_protobuf import protobuf_spans
 from failgraph.readers.protobuf_messages import looks_like_protobuf
@@ -22,6 +23,7 @@ def read_pass(
     summary: SourceSummary,
     plan: ReadPlan = READ_ALL,
     progress: Progress | None = None,
+    journal_ids: JournalIds | None = None,
 ) -> Iterator[SpanRecord]:
     """Yield the spans of a file that the plan asks for.
 
@@ -30,12 +32,13 @@ def read_pass(
         summary: Receives counts and losses. Complete once the iteration has ended.
         plan: Which spans to read in full.
         progress: Called with the number of bytes read and their total, or None.
+        journal_ids: The ids of journal lines in the files before, or None if there are none.
 
     Raises:
         SourceError: If the file has an unsupported compression or contains no trace.
     """
     try:
-        for span in _spans(source, summary, plan, progress):
+        for span in _spans(source, summary, plan, progress, journal_ids):
             summary.spans += 1
             yield span
     except GZIP_ERRORS:
@@ -47,7 +50,11 @@ def read_pass(
 
 
 def _spans(
-    source: SourceFile, summary: SourceSummary, plan: ReadPlan, progress: Progress | None
+    source: SourceFile,
+    summary: SourceSummary,
+    plan: ReadPlan,
+    progress: Progress | None,
+    journal_ids: JournalIds | None,
 ) -> Iterator[SpanRecord]:
     head = decompressed(source).read(HEAD_SIZE)
     stream = decompressed(source, progress)
@@ -56,7 +63,7 @@ def _spans(
         summary.is_protobuf = True
         yield from protobuf_spans(stream, head, summary, plan)
         return
-    reader = DocumentReader(summary, plan.trace_ids)
+    reader = DocumentReader(summary, plan.trace_ids, journal_ids)
     for line, document in json_documents(stream, summary, plan):
         if isinstance(document, SkimmedDocument) and plan.on_skipped is not None:
             summary.spans += document.skipped

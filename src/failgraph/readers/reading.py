@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -12,8 +12,17 @@ from typing import NamedTuple
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
 from failgraph.readers.file_pass import read_pass
+from failgraph.readers.journal_ids import JournalIds
+from failgraph.readers.part_losses import (
+    Part,
+    file_losses,
+    named,
+    names_parts,
+    no_trace_error,
+    unused_files,
+)
 from failgraph.readers.skimming.skimmer import Skimmer
-from failgraph.readers.source import Progress, SourceFile, open_journal, open_source, source_name
+from failgraph.readers.source import Progress, SourceFile, no_files_error, open_files
 from failgraph.readers.summary import SourceSummary
 from failgraph.readers.trace_overview import TraceOverview
 from failgraph.traces.graphs import Trace, traces_of
@@ -32,6 +41,8 @@ class Reading(NamedTuple):
             in `Trace.losses`.
         rows: Number of rows saved by Gym.
         starts: Start of every trace by trace id, in ns since the epoch, or 0 if unknown.
+        unused: The files of a directory that contain no trace, each with what it contains instead.
+            A damaged file is among the losses.
     """
 
     traces: list[Trace]
@@ -40,6 +51,7 @@ class Reading(NamedTuple):
     losses: Losses
     rows: int = 0
     starts: Mapping[str, int] = MappingProxyType({})
+    unused: tuple[str, ...] = ()
 
     @property
     def trace_ids(self) -> frozenset[str]:
@@ -52,73 +64,65 @@ class Reading(NamedTuple):
         return len(self.durations)
 
 
-def read(
-    source: str | os.PathLike[str],
-    progress: Progress | None = None,
-    journal: str | os.PathLike[str] | None = None,
-) -> Reading:
+def read(source: str | os.PathLike[str], progress: Progress | None = None) -> Reading:
     """Read the traces of a source that hold failures.
 
     Args:
-        source: As for `spans`.
+        source: As for `spans`. The trace's copy of a failure is preferred to a journal's.
         progress: Called with the number of bytes read and their total; both passes count.
-        journal: A journal file or directory to merge with the source, or None. The trace's copy of
-            a failure is preferred to the journal's. It is skipped if it has no files yet.
 
     Raises:
-        SourceError: If a file cannot be opened, or neither the source nor the journal contains a
-            readable trace.
+        SourceError: If the source cannot be opened, or contains no readable trace.
     """
-    with open_source(source) as file, open_journal(journal) as journal_files:
-        return read_files([SourceFile(source_name(source), file), *journal_files], progress)
+    with open_files(source) as opened:
+        if not opened.files and not opened.unopened:
+            raise no_files_error(source)
+        return read_files(opened.files, progress, opened.unopened)
 
 
-def read_files(files: Sequence[SourceFile], progress: Progress | None = None) -> Reading:
+def read_files(
+    files: Sequence[SourceFile], progress: Progress | None = None, unopened: Sequence[str] = ()
+) -> Reading:
     """Read several open files as one source.
 
     Args:
         files: Seekable files. Each is read twice, from its beginning.
         progress: As for `read`.
+        unopened: A sentence for each file of the source that cannot be opened; each is a loss.
 
     Raises:
-        SourceError: If none of the files contains a trace. If only some do not, that is a loss.
+        SourceError: If none of the files contains a trace. If only some do not, that is a loss, or
+            they are `Reading.unused`.
     """
-    sources = [_Source(file) for file in files]
+    parts = [_Part(file) for file in files]
     overview = TraceOverview()
-    first = _find_failing_traces(sources, overview, progress)
-    if first.errors and len(first.errors) == len(files):
-        raise first.errors[0]
-    second = _collect_spans(sources, first.trace_ids, progress)
+    trace_ids = _find_failing_traces(parts, overview, progress)
+    errors = [part.error for part in parts if part.error is not None]
+    if len(errors) == len(parts):
+        raise no_trace_error(errors, unopened)
+    second = _collect_spans(parts, trace_ids, progress)
     partial = {
         trace_id: reason
-        for source in sources
-        for trace_id, reason in source.summary.partial_traces.items()
+        for part in parts
+        for trace_id, reason in part.summary.partial_traces.items()
     }
     traces = traces_of({key: spans for key, spans in second.spans.items() if spans}, partial)
     return Reading(
         traces,
         overview.durations(),
         overview.rollouts,
-        _losses(sources, first, second),
-        sum(source.summary.rows for source in sources),
+        (*(Loss("bad_line", text) for text in unopened), *_losses(parts, trace_ids, second)),
+        sum(part.summary.rows for part in parts),
         overview.starts,
+        unused_files(parts),
     )
 
 
 @dataclass(slots=True)
-class _Source:
+class _Part(Part):
     """A file with what its two passes share."""
 
-    file: SourceFile
-    summary: SourceSummary = field(default_factory=SourceSummary)
     skimmer: Skimmer = field(default_factory=Skimmer)
-
-
-class _FirstPass(NamedTuple):
-    """Result of the first pass over all files."""
-
-    trace_ids: dict[str, None]  # traces with failures, in the order of the source
-    errors: list[SourceError]  # one for each file without a trace
 
 
 class _SecondPass(NamedTuple):
@@ -130,41 +134,47 @@ class _SecondPass(NamedTuple):
 
 
 def _find_failing_traces(
-    sources: Sequence[_Source], overview: TraceOverview, progress: Progress | None
-) -> _FirstPass:
-    """Find the traces with failures. Adds every trace to `overview`."""
+    parts: Sequence[_Part], overview: TraceOverview, progress: Progress | None
+) -> dict[str, None]:
+    """Return the ids of the traces with failures, in the order of the source.
+
+    Adds every trace to `overview`, and to each part why it contains no trace.
+    """
     trace_ids: dict[str, None] = {}
-    errors: list[SourceError] = []
-    for number, source in enumerate(sources):
-        plan = source.skimmer.first_pass(overview.add_times)
-        part = _part_of(progress, number, 2 * len(sources))
+    journal_ids = JournalIds()
+    for number, part in enumerate(parts):
+        plan = part.skimmer.first_pass(overview.add_times)
+        callback = _callback(progress, number, 2 * len(parts))
         try:
-            for span in read_pass(source.file, source.summary, plan, part):
+            for span in read_pass(part.file, part.summary, plan, callback, journal_ids):
                 overview.add_span(span)
                 if span.has_failures:
                     trace_ids[span.trace_id] = None
         except SourceError as error:
-            errors.append(error)
-    return _FirstPass(trace_ids, errors)
+            part.error = error
+    return trace_ids
 
 
 def _collect_spans(
-    sources: Sequence[_Source], trace_ids: dict[str, None], progress: Progress | None
+    parts: Sequence[_Part], trace_ids: dict[str, None], progress: Progress | None
 ) -> _SecondPass:
     """Collect the spans of these traces."""
     spans: dict[str, dict[str, SpanRecord]] = {trace_id: {} for trace_id in trace_ids}
     duplicates: list[Loss] = []
     losses: list[Loss] = []
-    for number, source in enumerate(sources if trace_ids else ()):
-        plan = source.skimmer.second_pass(spans)
-        part = _part_of(progress, len(sources) + number, 2 * len(sources))
+    journal_ids = JournalIds()
+    with_name = names_parts(parts)
+    for number, part in enumerate(parts if trace_ids else ()):
+        if part.error is not None:
+            continue  # the first pass has reported that it contains no trace
+        plan = part.skimmer.second_pass(spans)
+        callback = _callback(progress, len(parts) + number, 2 * len(parts))
         summary = SourceSummary()
-        # The first pass has already reported a file without a trace.
-        with contextlib.suppress(SourceError):
-            for span in read_pass(source.file, summary, plan, part):
+        with contextlib.suppress(SourceError):  # the file was emptied meanwhile
+            for span in read_pass(part.file, summary, plan, callback, journal_ids):
                 if span.trace_id in spans:
                     duplicates.extend(_add_span(spans[span.trace_id], span))
-        losses.extend(summary.losses)
+        losses.extend(named(summary.losses, part.file.name if with_name else None))
     return _SecondPass(spans, duplicates, losses)
 
 
@@ -181,27 +191,28 @@ def _add_span(spans: dict[str, SpanRecord], span: SpanRecord) -> list[Loss]:
     return [Loss("duplicate", detail)]
 
 
-def _losses(sources: Sequence[_Source], first: _FirstPass, second: _SecondPass) -> Losses:
-    """Return the losses of all files that do not belong to one trace of the result."""
-    losses = [loss for source in sources for loss in source.summary.losses]
-    losses += (Loss("bad_line", str(error)) for error in first.errors)
-    losses += second.duplicates
-    if all(source.summary.names_every_bad_line for source in sources):
+def _losses(
+    parts: Sequence[_Part], trace_ids: Mapping[str, None], second: _SecondPass
+) -> Iterator[Loss]:
+    """Yield the losses of all files that do not belong to one trace of the result."""
+    with_name = names_parts(parts)
+    first = [loss for part in parts for loss in file_losses(part, with_name=with_name)]
+    yield from first
+    yield from second.duplicates
+    if all(part.summary.names_every_bad_line for part in parts):
         # The second pass meets the same bad lines, and those in spans that the first one skipped.
-        for loss in second.losses:
-            if loss not in losses:
-                losses.append(loss)
-    losses += (
+        known = {*first, *second.duplicates}
+        yield from (loss for loss in dict.fromkeys(second.losses) if loss not in known)
+    yield from (
         Loss("partial_trace", f"trace {trace_id} disappeared while it was read")
         for trace_id, spans in second.spans.items()
         if not spans
     )
-    for source in sources:
-        losses += source.summary.partial_trace_losses(except_of=first.trace_ids)
-    return tuple(losses)
+    for part in parts:
+        yield from part.summary.partial_trace_losses(except_of=trace_ids)
 
 
-def _part_of(progress: Progress | None, number: int, count: int) -> Progress | None:
+def _callback(progress: Progress | None, number: int, count: int) -> Progress | None:
     """Return a callback for pass `number` of `count` passes of equal length, or None."""
     if progress is None:
         return None

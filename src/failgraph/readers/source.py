@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import os
 import shutil
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, cast
 
 from failgraph.errors import SourceError
+from failgraph.readers.run_directory import FILE_NAMES, run_files
 
 STDIN = "-"  # the source that stands for standard input
 
@@ -43,10 +45,25 @@ class SourceFile(NamedTuple):
     Attributes:
         name: How messages name it.
         file: Seekable. The code that opened it closes it.
+        is_member: True if the user named its directory, not the file. Such a file may be of
+            another kind.
     """
 
     name: str
     file: IO[bytes]
+    is_member: bool = False
+
+
+class OpenFiles(NamedTuple):
+    """The open files of a source.
+
+    Attributes:
+        files: Empty for a directory without files to read.
+        unopened: A sentence for each file of a directory that cannot be opened.
+    """
+
+    files: list[SourceFile]
+    unopened: list[str]
 
 
 @contextmanager
@@ -78,18 +95,52 @@ def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def open_journal(journal: str | os.PathLike[str] | None) -> Iterator[list[SourceFile]]:
-    """Open a journal. Yields no file if there is no journal, or nothing was written to it yet.
+def open_files(source: str | os.PathLike[str]) -> Iterator[OpenFiles]:
+    """Open a source as seekable files: a directory as those of a run, anything else as one.
 
     Raises:
-        SourceError: If the journal cannot be opened.
+        SourceError: If the source cannot be opened.
     """
-    if journal is None or (os.path.isdir(journal) and not jsonl_files(journal)):
-        yield []
+    if source == STDIN or not os.path.isdir(source):
+        with open_source(source) as file:
+            yield OpenFiles([SourceFile(source_name(source), file)], [])
         return
-    with open_source(journal) as file:
-        is_empty = os.fstat(file.fileno()).st_size == 0
-        yield [] if is_empty else [SourceFile(source_name(journal), file)]
+    with contextlib.ExitStack() as stack:
+        yield _open_members(source, stack)
+
+
+def _open_members(directory: str | os.PathLike[str], stack: contextlib.ExitStack) -> OpenFiles:
+    """Open all files of a run at once, so that they can be read after their writer removed them."""
+    opened = OpenFiles([], [])
+    try:
+        paths = run_files(directory)
+    except OSError as error:
+        raise SourceError(f"{error.filename}: {error.strerror or error}") from error
+    for path in paths:
+        _open_member(path, opened, stack)
+    return opened
+
+
+def _open_member(path: str, opened: OpenFiles, stack: contextlib.ExitStack) -> None:
+    try:
+        file = stack.enter_context(open(path, "rb"))  # noqa: SIM115 - the stack closes it
+    except FileNotFoundError:
+        return  # a journal removes its oldest file
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise SourceError(
+                f"{path}: too many open files. Raise the limit (ulimit -n), or give fewer files."
+            ) from error
+        opened.unopened.append(f"{path}: {error.strerror or error}")
+    else:
+        opened.files.append(SourceFile(path, file, is_member=True))
+
+
+def no_files_error(source: str | os.PathLike[str]) -> SourceError:
+    """Return the error for a directory without files to read."""
+    return SourceError(
+        f"{source_name(source)}: a directory without files to read. Their names end in {FILE_NAMES}."
+    )
 
 
 def jsonl_files(directory: str | os.PathLike[str]) -> list[str]:

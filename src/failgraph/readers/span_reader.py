@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from failgraph.losses import Losses
+from failgraph.errors import SourceError
+from failgraph.losses import Loss, Losses
 from failgraph.readers.file_pass import read_pass
-from failgraph.readers.source import SourceFile, open_source, source_name
-from failgraph.readers.summary import SourceSummary
+from failgraph.readers.journal_ids import JournalIds
+from failgraph.readers.part_losses import Part, file_losses, names_parts, no_trace_error
+from failgraph.readers.source import no_files_error, open_files
 from failgraph.traces.spans import SpanRecord
 
 
@@ -21,8 +23,9 @@ class SpanReader:
     """
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
-        self._summary = SourceSummary()
-        self._spans = _spans(source, self._summary)
+        self._parts: list[Part] = []
+        self._unopened: list[str] = []
+        self._spans = self._read(source)
 
     def __iter__(self) -> Iterator[SpanRecord]:
         # The generator itself, so that a loop makes no Python call per span.
@@ -34,14 +37,38 @@ class SpanReader:
     @property
     def losses(self) -> Losses:
         """What could not be read or was not returned by a backend."""
-        return (*self._summary.losses, *self._summary.partial_trace_losses())
+        with_name = names_parts(self._parts)
+        losses = [Loss("bad_line", text) for text in self._unopened]
+        for part in self._parts:
+            losses.extend(file_losses(part, with_name=with_name))
+            losses.extend(part.summary.partial_trace_losses())
+        return tuple(losses)
+
+    def _read(self, source: str | os.PathLike[str]) -> Iterator[SpanRecord]:
+        with open_files(source) as opened:
+            if not opened.files and not opened.unopened:
+                raise no_files_error(source)
+            self._unopened.extend(opened.unopened)
+            journal_ids = JournalIds()
+            for file in opened.files:
+                part = Part(file)
+                self._parts.append(part)
+                try:
+                    yield from read_pass(file, part.summary, journal_ids=journal_ids)
+                except SourceError as error:
+                    part.error = error
+            errors = [part.error for part in self._parts if part.error is not None]
+            if len(errors) == len(opened.files):
+                for part in self._parts:
+                    part.error = None  # not a loss as well
+                raise no_trace_error(errors, opened.unopened)
 
 
 def spans(source: str | os.PathLike[str]) -> SpanReader:
     """Iterate over the spans of a source, with only the attributes that failgraph needs.
 
     Args:
-        source: A file, a directory of `.jsonl` files, or `-` for standard input; plain or gzip.
+        source: A file, the directory of a run, or `-` for standard input; plain or gzip.
             Formats: OTLP JSON (lines, or one or more documents), OTLP protobuf (plain, or the
             Collector's length-prefixed messages), API responses of Jaeger (v1, v3) and Tempo
             (v1, v2; JSON or protobuf), rows of rollouts saved by Gym, and journals.
@@ -54,8 +81,3 @@ def spans(source: str | os.PathLike[str]) -> SpanReader:
             compression, or contains no trace.
     """
     return SpanReader(source)
-
-
-def _spans(source: str | os.PathLike[str], summary: SourceSummary) -> Iterator[SpanRecord]:
-    with open_source(source) as file:
-        yield from read_pass(SourceFile(source_name(source), file), summary)

@@ -1,0 +1,284 @@
+"""SOURCE... and ID...: several sources read as one, a directory as a run, ids as people paste them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from builders import event
+from failgraph.cli import main
+from gym_rows import failed_run
+from journals import line
+from otlp_file import TRACE, process, seen, span, write
+
+OTHER = "abcdef0123456789" * 2
+THIRD = "abcdef99" + "0" * 24
+ROW = failed_run(1, "agent_run_error", "ClientResponseError", 500, None)
+
+
+class Done(NamedTuple):
+    """What a command did.
+
+    Attributes:
+        code: The exit code.
+        rows: The JSON objects with a trace id.
+        err: Standard error.
+    """
+
+    code: int
+    rows: list[dict[str, Any]]
+    err: str
+
+    @property
+    def ids(self) -> list[str]:
+        """The trace ids."""
+        return [row["trace_id"] for row in self.rows]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Return a function that runs a command with --json."""
+
+    def run_command(command: str, *arguments: object) -> Done:
+        code = main([command, "--json", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        parsed = map(json.loads, out.splitlines())
+        return Done(code, [row for row in parsed if "trace_id" in row], err)
+
+    return run_command
+
+
+def trace(trace_id: str, event_id: str = "e", *, start: int = 0, rollout: str = "") -> bytes:
+    """A document with a trace of one span and one failure."""
+    attributes = {"nemo.gym.rollout.id": rollout} if rollout else {}
+    happened = seen(event(event_id), start + 5)
+    one = span(1, None, happened, trace=trace_id, start=start, attributes=attributes)
+    return json.dumps(process(one)).encode() + b"\n"
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    """A file of three failed traces, two of one rollout."""
+    path = tmp_path / "three.jsonl"
+    path.write_bytes(
+        trace(TRACE, "e1", rollout="7-1")
+        + trace(OTHER, "e2", start=10, rollout="7-2")
+        + trace(THIRD, "e3", start=20, rollout="7-2")
+    )
+    return path
+
+
+# --- several sources
+
+
+def test_several_sources_are_read_as_one(run, tmp_path):
+    """A trace whose spans are in two files is one trace, and each failure counts once."""
+    (tmp_path / "a.jsonl").write_bytes(trace(TRACE, "e1") + trace(OTHER, "e2", start=10))
+    below = span(2, 1, seen(event("e3"), 9))
+    write(tmp_path / "b.jsonl", process(below), json.loads(trace(OTHER, "e2", start=10)))
+    done = run("list", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert (done.code, done.err) == (0, "")
+    assert [(row["trace_id"], row["count"]) for row in done.rows] == [(TRACE, 2), (OTHER, 1)]
+    assert run("show", tmp_path / "a.jsonl", tmp_path / "b.jsonl", TRACE).rows[0]["count"] == 2
+
+
+def test_a_source_given_twice_is_read_once(run, three):
+    """By the same name, by another name, and in its directory."""
+    once = run("list", three)
+    for more in (three, three.parent / "." / three.name, three.parent):
+        assert run("list", three, more) == once
+
+
+def test_a_journal_is_a_source_like_any_other(run, tmp_path):
+    """It adds what the trace has lost."""
+    write(tmp_path / "t.jsonl", process(span(1, None), span(2, 1, seen(event("e1"), 5))))
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "journal" / "policy-7-1.jsonl").write_bytes(line("lost") + line("e1"))
+    (row,) = run("show", tmp_path / "t.jsonl", tmp_path / "journal").rows
+    placements = {key: failure["placement"] for key, failure in row["failures"].items()}
+    assert placements == {"e1": "span", "lost": "journal"}
+
+
+def test_losses_of_several_sources_name_their_file(run, tmp_path):
+    """One damaged source is a loss if another is usable, and an error if none is."""
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_bytes(trace(TRACE))
+    bad.write_bytes(b'{"cut')
+    done = run("list", good, bad, "--strict")
+    assert (done.code, done.ids) == (1, [TRACE])
+    assert str(bad) in done.err
+    assert run("list", bad).code == 3
+
+
+def test_a_missing_source_is_an_error_beside_others(run, three, tmp_path):
+    """It may be a typing error."""
+    for missing in (tmp_path / "nope.jsonl", tmp_path / "nope" / "x"):
+        done = run("list", three, missing)
+        assert (done.code, done.rows, str(missing) in done.err) == (3, [], True)
+
+
+def test_sources_may_stand_between_options(run, three, tmp_path):
+    """Also behind an option with a value."""
+    (tmp_path / "more.jsonl").write_bytes(trace("f" * 32, "e9", start=30))
+    done = run("list", three, "--since", "2020-01-01", tmp_path / "more.jsonl", "--limit", "2")
+    assert done.ids == [THIRD, "f" * 32]
+
+
+def test_standard_input_beside_a_file(run, three, tmp_path, monkeypatch):
+    """`-` is a source among others."""
+    (tmp_path / "in").write_bytes(trace("f" * 32, "e9", start=30))
+    with (tmp_path / "in").open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert run("list", "-", three).ids == [TRACE, OTHER, THIRD, "f" * 32]
+
+
+@pytest.mark.parametrize("command", ["list", "show", "top"])
+def test_the_former_option_says_what_to_do(command, run, three):
+    """`--journal` ends with 2 and names the call without it."""
+    done = run(command, three, "--journal", "kept")
+    assert (done.code, done.rows) == (2, [])
+    assert f"failgraph {command} --json {three} kept" in done.err
+
+
+# --- a directory
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run: traces in two formats, rows, a journal in a directory of its own, and other files."""
+    run = tmp_path / "run"
+    (run / "journal").mkdir(parents=True)
+    (run / "traces.jsonl").write_bytes(trace(TRACE, "e1"))
+    (run / "old.json.gz").write_bytes(gzip.compress(trace(OTHER, "e2", start=10)))
+    (run / "rollouts.jsonl").write_text(json.dumps(ROW))
+    (run / "journal" / "policy-7-1.jsonl").write_bytes(line("lost", 1, trace_id=THIRD))
+    (run / "config.json").write_text('{\n  "model": "m"\n}\n')
+    (run / "rollouts_failures.jsonl").touch()
+    (run / "model.safetensors").write_bytes(bytes(1000))
+    (run / ".hidden.jsonl").write_bytes(trace("e" * 32))
+    (run / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    return run
+
+
+def test_a_directory_is_a_run(run, folder):
+    """Its traces, rows and journals are read together, and a message names what was not used."""
+    done = run("list", folder)
+    assert done.code == 0
+    assert {TRACE, OTHER, THIRD} < set(done.ids)
+    assert len(done.ids) == 4
+    assert done.err == (
+        f"failgraph: not used: {folder}/config.json (only 1 JSON document in an unknown format),"
+        f" {folder}/rollouts_failures.jsonl (it is empty)\n"
+    )
+
+
+def test_a_damaged_file_of_a_run_is_a_loss(run, folder):
+    """It may have had failures; the others are read."""
+    (folder / "cut.jsonl").write_bytes(trace("f" * 32)[:40])
+    (folder / "packed.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    done = run("list", folder, "--strict")
+    assert (done.code, len(done.ids)) == (1, 4)
+    assert f"{folder}/cut.jsonl" in done.err
+    assert f"{folder}/packed.jsonl.zst is compressed with zstandard" in done.err
+
+
+def test_a_directory_without_traces_is_an_error(run, tmp_path):
+    """The message names its files, or which files are looked for."""
+    empty = run("list", tmp_path)
+    assert (empty.code, "Their names end in .jsonl" in empty.err) == (3, True)
+    (tmp_path / "config.json").write_text("{}")
+    other = run("list", tmp_path)
+    assert (other.code, f"{tmp_path}/config.json contains no trace" in other.err) == (3, True)
+
+
+def test_an_empty_journal_beside_a_file_is_no_error(run, three, tmp_path):
+    """A process that has not failed yet has written none."""
+    (tmp_path / "journal").mkdir()
+    assert run("list", three, tmp_path / "journal") == run("list", three)
+
+
+# --- ids
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OTHER,
+        OTHER.upper(),
+        "abcdef01",
+        "0xABCDEF01",
+        "abcdef01…",
+        f"  {OTHER}\n",
+        "abcdef01-2345-6789-abcd-ef0123456789",
+        "{ABCDEF01-2345-6789-ABCD-EF0123456789}",
+        f"00-{OTHER}-00f067aa0ba902b7-01",
+        f"traceparent: 00-{OTHER}-00f067aa0ba902b7-01",
+        "1-abcdef01-23456789abcdef0123456789",
+        "Root=1-abcdef01-23456789abcdef0123456789;Parent=53995c3f42cd8ad8;Sampled=1",
+    ],
+)
+def test_trace_ids_are_taken_as_people_paste_them(text, run, three):
+    """From logs, headers, and pages of other tools."""
+    assert run("show", three, text).ids == [OTHER]
+
+
+def test_several_ids_are_shown_in_their_order(run, three):
+    """Of traces and rollouts, each trace once."""
+    assert run("show", three, "7-2", TRACE[:4]).ids == [OTHER, THIRD, TRACE]
+    assert run("show", TRACE, three, "7-1", "abcdef9").ids == [TRACE, THIRD]
+
+
+def test_an_ambiguous_id_is_an_error(run, three):
+    """The message gives as many digits as are needed."""
+    done = run("show", three, "abcdef")
+    assert (done.code, done.rows) == (3, [])
+    assert "2 trace ids in" in done.err
+    assert "start with abcdef: abcdef01, abcdef99. Give more digits." in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("dead", "no trace id in {source} starts with dead."),
+        ("d" * 32, "{source} does not have trace " + "d" * 32 + "."),
+        ("abc", "no rollout abc in {source}; for a trace id, give 4 digits or more."),
+        ("7-9", "no rollout 7-9 in {source}, and it is not a trace id."),
+        ("", "an id is empty."),
+        ("nope.jsonl", "nope.jsonl: no such file."),
+        ("a/b", "a/b: No such file"),
+        ("localhost:3200", "localhost:3200: no such file. Did you mean http://localhost:3200?"),
+    ],
+)
+def test_what_is_neither_a_source_nor_a_known_id_is_an_error(text, problem, run, three):
+    """What has a slash or an extension is taken for a file."""
+    done = run("show", three, TRACE, text)
+    assert (done.code, done.rows) == (3, [])
+    assert problem.format(source=three) in done.err
+
+
+def test_ids_behind_two_dashes(run, three, tmp_path, monkeypatch):
+    """Then a file with the name of an id, or an id with an extension, can be meant."""
+    monkeypatch.chdir(tmp_path)
+    Path("7-2").write_bytes(trace("f" * 32, "e9", start=30))
+    assert len(run("show", three, "7-2").ids) == 4
+    assert run("show", three, "--", "7-2").ids == [OTHER, THIRD]
+    Path("named.jsonl").write_bytes(trace("f" * 32, rollout="run.a"))
+    assert run("show", "named.jsonl", "run.a").code == 3
+    assert run("show", "named.jsonl", "--", "run.a").ids == ["f" * 32]
+
+
+def test_an_id_without_a_source_is_an_error(run):
+    """The message says what a source is."""
+    done = run("show", OTHER)
+    assert (done.code, done.err) == (
+        3,
+        (
+            f"failgraph: {OTHER}: no such file. A source is a file, a directory, -, jaeger, tempo"
+            " or a URL.\n"
+        ),
+    )
