@@ -61,7 +61,7 @@ def list_traces(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Print the failure tree of one trace or of all with failures, and return the exit code."""
     query = query_of(arguments)
-    sources, ids = split_arguments(arguments.sources, arguments.ids)
+    sources, ids = split_arguments(arguments.sources, arguments.wanted)
     source = read_sources(sources, query, ids)
     results = _matching(arguments, source, query)
     if source.trace_ids is not None:

@@ -15,7 +15,7 @@ _SEPARATOR = "--"
 class SourceParser(CommandParser):
     """A parser that collects sources, and ids, from all places between options.
 
-    Parsed arguments have `sources`, and for a command with ids also `ids`: what follows `--`, or
+    Parsed arguments have `sources`, and for a command with ids also `wanted`: what follows `--`, or
     None without it. Then some of `sources` may be ids.
     """
 
@@ -39,13 +39,13 @@ class SourceParser(CommandParser):
             self.error(self.unknown_argument(extra))
         parsed.sources = [*parsed.sources, *_ids(parsed), *extra]
         if self.takes_ids:
-            parsed.ids = ids
+            parsed.wanted = ids
         return parsed, []
 
 
 def _ids(parsed: argparse.Namespace) -> list[str]:
     """Return what argparse took for ids: Python 3.13 gives them what is behind an option."""
-    ids: list[str] | None = getattr(parsed, "ids", None)
+    ids: list[str] | None = getattr(parsed, "wanted", None)
     return ids or []
 
 
@@ -61,7 +61,7 @@ def add_sources(parser: SourceParser, *, with_ids: bool = False) -> None:
     )
     if with_ids:
         parser.add_argument(
-            "ids",
+            "wanted",
             metavar="ID",
             nargs="*",
             help="trace id or its first 4 digits, or rollout id; -- in front of ids if a file has"

@@ -18,6 +18,10 @@ from failgraph.traces.spans import SpanRecord
 _HTML_STARTS = (b"<!doctype", b"<html")
 
 
+class NoTraceError(SourceError):
+    """A file was read to its end and contains no trace."""
+
+
 def read_pass(
     source: SourceFile,
     summary: SourceSummary,
@@ -35,7 +39,8 @@ def read_pass(
         journal_ids: The ids of journal lines in the files before, or None if there are none.
 
     Raises:
-        SourceError: If the file has an unsupported compression or contains no trace.
+        SourceError: If the file has an unsupported compression.
+        NoTraceError: If it contains no trace.
     """
     try:
         for span in _spans(source, summary, plan, progress, journal_ids):
@@ -46,7 +51,7 @@ def read_pass(
         summary.add_bad_line("the gzip data is damaged, or ends early")
     summary.close()
     if not summary.spans:
-        raise SourceError(f"{source.name}: {summary.no_trace_reason()}")
+        raise NoTraceError(f"{source.name}: {summary.no_trace_reason()}")
 
 
 def _spans(

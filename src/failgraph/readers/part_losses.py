@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from failgraph.errors import SourceError
 from failgraph.losses import Loss
+from failgraph.readers.file_pass import NoTraceError
 from failgraph.readers.source import SourceFile
 from failgraph.readers.summary import SourceSummary
 
@@ -30,7 +31,7 @@ class Part:
     @property
     def is_foreign(self) -> bool:
         """True if it is a file of a directory that is of another kind, rather than damaged."""
-        if self.error is None or not self.file.is_member:
+        if not self.file.is_member or not isinstance(self.error, NoTraceError):
             return False
         summary = self.summary
         is_damaged = summary.is_damaged_gzip or (summary.bad_lines > 0 and not summary.documents)
