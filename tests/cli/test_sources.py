@@ -172,8 +172,8 @@ def test_a_directory_is_a_run(run, folder):
     assert {TRACE, OTHER, THIRD} < set(done.ids)
     assert len(done.ids) == 4
     assert done.err == (
-        f"failgraph: not used: {folder}/config.json (only 1 JSON document in an unknown format),"
-        f" {folder}/rollouts_failures.jsonl (it is empty)\n"
+        f"failgraph: not used: {folder}/config.json (1 JSON document of another kind: no spans,"
+        f" saved rows or journal lines), {folder}/rollouts_failures.jsonl (empty)\n"
     )
 
 
@@ -193,7 +193,7 @@ def test_a_directory_without_traces_is_an_error(run, tmp_path):
     assert (empty.code, "Their names end in .jsonl" in empty.err) == (3, True)
     (tmp_path / "config.json").write_text("{}")
     other = run("list", tmp_path)
-    assert (other.code, f"{tmp_path}/config.json contains no trace" in other.err) == (3, True)
+    assert (other.code, f"{tmp_path}/config.json: 1 JSON document" in other.err) == (3, True)
 
 
 def test_an_empty_journal_beside_a_file_is_no_error(run, three, tmp_path):
