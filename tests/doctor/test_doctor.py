@@ -14,6 +14,7 @@ import sysconfig
 import pytest
 
 from failgraph import FailureReport
+from failgraph.cli import main
 from failgraph.doctor import TraceSource, run_checks
 from failgraph.doctor.difference import report_differences
 from failgraph.doctor.sample_graph import record_sample_graph
@@ -570,6 +571,16 @@ def test_the_last_line_says_what_to_do_next(environ, tmp_path, variables, argume
         )
     assert (ran.returncode, ran.stderr) == (int(not last.startswith("no problems")), "")
     assert ran.stdout.splitlines()[-1] == last.format(arrive=f"Failures arrive in {file}.")
+
+
+def test_standard_input_is_no_place_to_read_back_from(capsys):
+    """It cannot be read again, so it is wrong use, before anything is sent."""
+    with pytest.raises(SystemExit) as stopped:
+        main(["doctor", "-"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith(
+        "failgraph: SOURCE: cannot be standard input. Name a file or a backend."
+    )
 
 
 def test_the_last_object_is_about_the_source(environ, tmp_path):

@@ -122,6 +122,7 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
         "source",
         metavar="SOURCE",
         nargs="?",
+        type=_not_standard_input,
         help="where exported traces arrive: jaeger, tempo, a URL, or a Collector's file",
     )
     parser.add_argument(
@@ -133,6 +134,13 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print all checks, one JSON object per line"
     )
+
+
+def _not_standard_input(source: str) -> str:
+    """Return a source that can be read after the failure was sent, and again until it arrives."""
+    if source == "-":
+        raise argparse.ArgumentTypeError("cannot be standard input. Name a file or a backend")
+    return source
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
