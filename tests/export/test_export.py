@@ -10,14 +10,11 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from concurrent import futures
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import grpc
 import pytest
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
 
 from failgraph.cli import main
 from failgraph.export.exporting import export_sources
@@ -166,10 +163,13 @@ def test_each_kind_of_unusable_file_is_reported(file, exported, out) -> None:
     strange = {
         file(
             {"a": 1}, b"b", name="other.jsonl"
-        ): " is neither a rollout file nor a journal: none of its 2 lines is a saved row",
+        ): " holds neither OTLP spans, saved rows nor a journal: none of its 2 lines is a saved row",
         file(
             {"resourceSpans": []}, name="live.jsonl"
-        ): " is neither a rollout file nor a journal: its only line is not a saved row",
+        ): " contains no trace: only 1 JSON document without spans",
+        file(
+            {"a": 1}, name="one.jsonl"
+        ): " holds neither OTLP spans, saved rows nor a journal: its only line is not a saved row",
         file(INPUT, name="inputs.jsonl"): " has the inputs of rollouts, not their results;",
         out.with_name("missing.jsonl"): ": No such file or directory",
         out.with_name("rows.zst"): " is compressed with zstandard, which is not supported;",
@@ -314,34 +314,9 @@ def test_secrets_are_redacted(file, exported, out, setting) -> None:
 # --- endpoints
 
 
-class Collector(trace_service_pb2_grpc.TraceServiceServicer):
-    """An OTLP/gRPC receiver on loopback."""
-
-    def __init__(self) -> None:
-        self.requests: list[Any] = []
-        self._server = grpc.server(futures.ThreadPoolExecutor(1))
-        trace_service_pb2_grpc.add_TraceServiceServicer_to_server(self, self._server)
-        self.port = self._server.add_insecure_port("127.0.0.1:0")
-        self._server.start()
-
-    def Export(self, request: Any, context: Any) -> Any:  # noqa: N802 - gRPC's name
-        self.requests.append(request)
-        return trace_service_pb2.ExportTraceServiceResponse()
-
-    def stop(self) -> None:
-        self._server.stop(None).wait()
-
-
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    started = Collector()
-    yield started
-    started.stop()
-
-
 ENDPOINT = (
-    "an endpoint cannot tell which rows it already has;"
-    " rows that are sent again have the same ids and are counted once"
+    "an endpoint cannot tell which rows it already has; what is sent again has the same ids and"
+    " is counted once"
 )
 
 

@@ -46,6 +46,7 @@ EXPECTED = {
     "failgraph doctor": " problem",
     "failgraph run -- python server.py": "enabled true\n",
     "FAILGRAPH_ENABLED=true python server.py": "enabled true\n",
+    "failgraph export traces.jsonl journal": "1 span: 1 exported",
     "failgraph export journal": " 0 exported, ",  # nothing was lost
     "failgraph export rollouts": (
         "4 rows: 3 exported, 0 already there, 1 not a failure, 0 malformed"

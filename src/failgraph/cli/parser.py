@@ -106,7 +106,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         "sources",
         metavar="SOURCE",
         nargs="+",
-        help="rollouts.jsonl, rollouts_failures.jsonl or a journal; may be gzip",
+        help="file of spans (OTLP), saved rollouts or a journal, or - for standard input",
     )
     parser.add_argument(
         "-o",
@@ -174,7 +174,7 @@ _COMMANDS = (
     ),
     _Command(
         "export",
-        "send saved rollouts or journals to an OTLP endpoint or into a file",
+        "send spans, saved rollouts or journals to an OTLP endpoint or a file",
         "exporting:export",
         _add_export,
         example="failgraph export rollouts_failures.jsonl -o http://localhost:4317",

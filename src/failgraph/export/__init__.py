@@ -1,1 +1,1 @@
-"""Saved rows and journals as traces in a file or at an OTLP endpoint, with a count of every row."""
+"""Spans, saved rows and journals to a file or an OTLP endpoint, with a count of every row."""

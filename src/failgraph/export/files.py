@@ -12,8 +12,10 @@ from opentelemetry.sdk.trace.export import SpanExporter
 
 from failgraph.errors import ConfigError, SourceError
 from failgraph.export.known import keys_of_span
+from failgraph.export.otlp_documents import span_key
+from failgraph.export.span_inputs import SpanFile
 from failgraph.readers import spans
-from failgraph.readers.source import HEAD_SIZE
+from failgraph.readers.source import HEAD_SIZE, SourceFile
 from failgraph.redaction.display import display
 
 _OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
@@ -24,10 +26,12 @@ class TraceFile(NamedTuple):
 
     Attributes:
         exporter: Appends spans to it.
+        stream: What the exporter writes to.
         known_keys: The keys of what it already has.
     """
 
     exporter: SpanExporter
+    stream: IO[str]
     known_keys: set[bytes]
 
 
@@ -59,13 +63,20 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
         raise SourceError(f"cannot write {path}: {error.strerror or error}") from error
     try:
         _end_line(stream)
-        yield TraceFile(FileSpanExporter(stream=stream), known_keys)
+        yield TraceFile(FileSpanExporter(stream=stream), stream, known_keys)
     finally:
         # Closing flushes what a full disk did not take; `ExportTarget.send` has reported that.
         with contextlib.suppress(OSError):
             stream.close()
         if is_new and not os.path.getsize(path):
             os.unlink(path)
+
+
+def span_keys(path: str) -> set[bytes]:
+    """Return the keys of all spans that a file of OTLP JSON lines has."""
+    with open(path, "rb") as file:
+        groups = SpanFile(SourceFile(path, file), b"").groups(file)
+        return {span_key(group.resource, span) for group in groups for span in group.spans}
 
 
 def _check_existing(path: str, inputs: Sequence[str]) -> None:

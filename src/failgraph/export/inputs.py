@@ -1,19 +1,30 @@
-"""Files to export: rows that NeMo Gym saved, and journals. Each is read once, line by line."""
+"""Files to export: spans, rows that NeMo Gym saved, and journals. Each is read once."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 from failgraph.errors import SourceError
+from failgraph.export.otlp_documents import SpanGroup
+from failgraph.export.span_inputs import SpanFile, holds_spans
 from failgraph.journal.lines import JournalLine, is_journal_line, is_removed_note, parse_line
 from failgraph.readers.journal_ids import JournalIds, SpanIds
 from failgraph.readers.lines import numbered_lines
 from failgraph.readers.row_attempts import RowAttempt, read_attempt
 from failgraph.readers.row_shapes import row_shape
-from failgraph.readers.source import GZIP_ERRORS, Progress, SourceFile, decompressed, open_source
+from failgraph.readers.source import (
+    GZIP_ERRORS,
+    HEAD_SIZE,
+    STDIN,
+    Progress,
+    SourceFile,
+    decompressed,
+    open_source,
+    source_name,
+)
 from failgraph.redaction.display import display
 
 _MAX_HELD = 20  # malformed rows kept until the file turns out to have rows
@@ -65,31 +76,75 @@ class RejectedFile(NamedTuple):
     problem: str  # one sentence
 
 
+class UnreadableSpans(NamedTuple):
+    """A part of a file of spans that cannot be read."""
+
+    problem: str  # file, line and reason
+
+
 FailureInput = SavedAttempt | JournalFailure
-InputItem = FailureInput | RowWithoutFailure | MalformedRow | EmptyFile | RejectedFile
+InputItem = (
+    FailureInput
+    | SpanGroup
+    | RowWithoutFailure
+    | MalformedRow
+    | UnreadableSpans
+    | EmptyFile
+    | RejectedFile
+)
 
 
 def read_input(path: str, progress: Progress | None = None) -> Iterator[InputItem]:
-    """Read a file and yield one item for each of its rows or journal lines.
+    """Read a file and yield one item for each of its rows or journal lines, or groups of spans.
 
     If the file is empty, damaged or something else, the last item says so; nothing is raised.
 
     Args:
-        path: A file of rows, a journal file or a journal's directory. Gzip is unpacked.
+        path: A file of spans or rows, a journal file or a journal's directory. Gzip is unpacked.
         progress: Called with the bytes read and the size of the file.
     """
     try:
         with open_source(path) as file:
             written_unix_nano = os.fstat(file.fileno()).st_mtime_ns
-            stream = decompressed(SourceFile(path, file), progress)
-            yield from _FileReader(path, written_unix_nano).items(stream)
+            source = SourceFile(source_name(path), file)
+            head = decompressed(source).read(HEAD_SIZE)
+            stream = decompressed(source, progress)
+            if holds_spans(head):
+                yield from _span_items(SpanFile(source, head), stream)
+            else:
+                yield from _FileReader(source.name, written_unix_nano).items(stream)
     except SourceError as error:
         yield RejectedFile(display(str(error), 2000))
     except GZIP_ERRORS:
         yield RejectedFile(
             f"{display(path)}: damaged or incomplete gzip data;"
-            " the rows before the damage were read"
+            " what comes before the damage was exported"
         )
+
+
+def spans_first(paths: Sequence[str]) -> list[str]:
+    """Return the files with those of spans first: these need no copy of a failure from a journal.
+
+    Standard input, which can be read once, comes last.
+    """
+    return sorted(paths, key=lambda path: not (path != STDIN and _is_span_file(path)))
+
+
+def _is_span_file(path: str) -> bool:
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open_source(path) as file:
+            return holds_spans(decompressed(SourceFile(path, file)).read(HEAD_SIZE))
+    except (SourceError, *GZIP_ERRORS):
+        return False
+
+
+def _span_items(file: SpanFile, stream: IO[bytes]) -> Iterator[InputItem]:
+    yield from file.groups(stream)
+    yield from map(UnreadableSpans, file.problems)
+    if file.rejection is not None:
+        yield RejectedFile(file.rejection)
 
 
 class _FileReader:
@@ -125,12 +180,12 @@ class _FileReader:
             )
         if self._malformed_count == 1:
             return RejectedFile(
-                f"{self._name} is neither a rollout file nor a journal:"
+                f"{self._name} holds neither OTLP spans, saved rows nor a journal:"
                 " its only line is not a saved row"
             )
         if self._malformed_count:
             return RejectedFile(
-                f"{self._name} is neither a rollout file nor a journal:"
+                f"{self._name} holds neither OTLP spans, saved rows nor a journal:"
                 f" none of its {self._malformed_count} lines is a saved row"
             )
         # Gym leaves an empty failures file beside the rows of a run without failures.

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from failgraph import semconv
 from failgraph.codec.attributes import read_text
 from failgraph.export.inputs import FailureInput, SavedAttempt
+from failgraph.export.otlp_documents import SpanGroup
+from failgraph.readers.json_values import DocumentContext
+from failgraph.readers.otlp_json import otlp_spans
+from failgraph.readers.summary import SourceSummary
 from failgraph.traces.spans import SpanRecord
 
 
@@ -28,6 +32,13 @@ def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
             # A peer's copy may have less, so a copy does not stand for the observer's own record.
             if event.attributes.get(semconv.REMOTE) is not True:
                 yield _failure_key(span.trace_id, event_id, remote=False)
+
+
+def keys_of_group(group: SpanGroup) -> Iterator[bytes]:
+    """Yield the keys of what exported spans have."""
+    context = DocumentContext(0, SourceSummary())
+    for span in otlp_spans(group.document(), context):
+        yield from keys_of_span(span)
 
 
 def _failure_key(trace_id: str, event_id: str, *, remote: bool) -> bytes:

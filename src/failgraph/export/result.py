@@ -1,4 +1,4 @@
-"""The result of an export: counts of rows, and what went wrong."""
+"""The result of an export: counts of rows and spans, and what went wrong."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from failgraph.export.inputs import (
     RejectedFile,
     RowWithoutFailure,
     SavedAttempt,
+    UnreadableSpans,
 )
 from failgraph.gym_formats.failure_classes import is_known_class
 
@@ -36,6 +37,13 @@ class ExportResult:
         unknown_classes: Rows by failure class, for classes that Gym's table does not have.
         problems: Sentences about the first malformed rows and about empty files.
         unnamed: Malformed rows without a sentence in `problems`.
+        spans: Spans read: the sum of the next four counts.
+        spans_exported: Spans that the target took.
+        spans_already_there: Spans that the target already had.
+        spans_malformed: Spans with a field of a wrong type, which cannot be sent to an endpoint.
+        spans_not_sent: Spans that the target refused.
+        lost_fields: Names of fields of spans that were exported without them: OpenTelemetry's
+            exporters do not send them to an endpoint.
         refused: Sentences about files that cannot be read or are something else, and about a
             target that refused rows.
     """
@@ -51,15 +59,30 @@ class ExportResult:
     unknown_classes: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     unnamed: int = 0
+    spans: int = 0
+    spans_exported: int = 0
+    spans_already_there: int = 0
+    spans_malformed: int = 0
+    spans_not_sent: int = 0
+    lost_fields: frozenset[str] = frozenset()
     refused: list[str] = field(default_factory=list)
 
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What was counted, for one and for several."""
+        if not self.spans:
+            return "row", "rows"
+        return ("span", "spans") if not self.rows else ("row or span", "rows and spans")
+
     def count_input(self, item: InputItem) -> None:
-        """Count a row that was read. A failure's outcome is counted when it is sent."""
+        """Count a row that was read. What becomes of failures and spans is counted when sent."""
         match item:
             case EmptyFile(problem):
                 self.problems.append(problem)
             case RejectedFile(problem):
                 self.refused.append(problem)
+            case UnreadableSpans(problem):
+                self.problems.append(problem)
             case MalformedRow(problem):
                 self.rows += 1
                 self._count_malformed(problem)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import IO
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
@@ -15,7 +17,8 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from failgraph.errors import ConfigError
 from failgraph.export.captured_log import captured_log
 from failgraph.export.endpoints import endpoint_exporter
-from failgraph.export.files import open_trace_file
+from failgraph.export.files import open_trace_file, span_keys
+from failgraph.export.otlp_documents import Fields
 from failgraph.otlp import HTTP, PROTOCOLS, exporter_message
 from failgraph.redaction.display import display
 
@@ -33,15 +36,29 @@ class ExportTarget:
         exporter: Writes or sends spans.
         log: What OpenTelemetry has logged since the target was opened.
         known_keys: The keys of what is there already. Empty for an endpoint, which cannot tell.
-        is_file: True for a file, False for an endpoint.
+        path: The name of the file, or None for an endpoint.
+        stream: The open file, or None for an endpoint.
     """
 
     name: str
     exporter: SpanExporter
     log: Sequence[logging.LogRecord]
     known_keys: set[bytes] = field(default_factory=set)
-    is_file: bool = False
+    path: str | None = None
+    stream: IO[str] | None = None
     _raised: str | None = None
+    _known_spans: set[bytes] | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """True for a file, False for an endpoint."""
+        return self.path is not None
+
+    def known_spans(self) -> set[bytes]:
+        """Return the keys of the spans that are there already. A file is read for it once."""
+        if self._known_spans is None:
+            self._known_spans = set() if self.path is None else span_keys(self.path)
+        return self._known_spans
 
     def send(self, batch: Sequence[ReadableSpan]) -> bool:
         """Export a batch. Return True if the target took it."""
@@ -50,6 +67,18 @@ class ExportTarget:
         except Exception as error:  # noqa: BLE001 - an exporter may raise whatever its transport does
             self._raised = f"{type(error).__name__}: {error}"
             return False
+
+    def write(self, document: Fields) -> bool:
+        """Append a document to the file. Return True if it was written."""
+        if self.stream is None:
+            raise TypeError("an endpoint takes spans, not documents")
+        try:
+            self.stream.write(json.dumps(document, separators=(",", ":")) + "\n")
+            self.stream.flush()
+        except OSError as error:
+            self._raised = error.strerror or str(error)
+            return False
+        return True
 
     def failure_reason(self) -> str:
         """Return why the last batch was not taken, safe to show."""
@@ -86,7 +115,9 @@ def open_target(
             return
         _check_file_name(output)
         with open_trace_file(output, inputs) as file:
-            yield ExportTarget(display(output), file.exporter, log, file.known_keys, is_file=True)
+            yield ExportTarget(
+                display(output), file.exporter, log, file.known_keys, output, file.stream
+            )
 
 
 def _check_file_name(output: str) -> None:

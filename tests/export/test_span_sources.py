@@ -1,0 +1,278 @@
+"""`failgraph export` of spans: whole, once, in every format, to a file and to an endpoint."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from builders import event
+from failgraph.cli import main
+from failgraph.export.otlp_documents import span_groups
+from failgraph.export.otlp_spans import lost_fields
+from failgraph.readers import read
+from failgraph.view import show_row
+from journals import line
+from otlp_file import process, seen, span, write
+from otlp_server import Receiver
+
+pytestmark = pytest.mark.once
+
+GOLDEN = Path(__file__).parent.parent / "cli" / "golden" / "sources"
+SPAN_FILES = sorted(
+    path
+    for path in GOLDEN.iterdir()
+    if path.name.split(".")[0] not in ("journal", "rows", "jaeger-v1")
+)
+VALUES = [
+    {"key": "text", "value": {"stringValue": ""}},
+    {"key": "flag", "value": {"boolValue": False}},
+    {"key": "number", "value": {"intValue": "0"}},
+    {"key": "large", "value": {"intValue": "-9007199254740993"}},
+    {"key": "ratio", "value": {"doubleValue": 0.25}},
+    {"key": "data", "value": {"bytesValue": "AAEC"}},
+    {"key": "list", "value": {"arrayValue": {"values": [{"stringValue": "a"}, {"intValue": "7"}]}}},
+    {"key": "empty", "value": {"arrayValue": {}}},
+    {
+        "key": "map",
+        "value": {"kvlistValue": {"values": [{"key": "k", "value": {"boolValue": True}}]}},
+    },
+]
+FULL: dict[str, Any] = {
+    "resourceSpans": [
+        {
+            "resource": {"attributes": VALUES},
+            "schemaUrl": "https://example.org/resource",
+            "scopeSpans": [
+                {
+                    "scope": {"name": "scope", "version": "1", "attributes": VALUES},
+                    "schemaUrl": "https://example.org/scope",
+                    "spans": [
+                        {
+                            "traceId": "ab" * 16,
+                            "spanId": "cd" * 8,
+                            "parentSpanId": "ef" * 8,
+                            "traceState": "vendor=one,other=two",
+                            "flags": 0x300,
+                            "name": "work",
+                            "kind": 3,
+                            "startTimeUnixNano": "1750000000000000001",
+                            "endTimeUnixNano": "1750000000000000002",
+                            "attributes": VALUES,
+                            "droppedAttributesCount": 1,
+                            "events": [
+                                {
+                                    "name": "happened",
+                                    "timeUnixNano": "1750000000000000001",
+                                    "attributes": VALUES,
+                                    "droppedAttributesCount": 2,
+                                }
+                            ],
+                            "droppedEventsCount": 3,
+                            "links": [
+                                {
+                                    "traceId": "12" * 16,
+                                    "spanId": "34" * 8,
+                                    "attributes": VALUES,
+                                    "droppedAttributesCount": 4,
+                                    "flags": 0x100,
+                                }
+                            ],
+                            "droppedLinksCount": 5,
+                            "status": {"code": 2, "message": "broken"},
+                        }
+                    ],
+                }
+            ],
+        }
+    ]
+}
+
+
+class Done(NamedTuple):
+    """The exit code and the output of the command."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def exported(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Return a function that runs the command in this process."""
+
+    def run_command(*arguments: object) -> Done:
+        code = main(["export", *map(str, arguments)])
+        return Done(code, *capsys.readouterr())
+
+    return run_command
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """The file that traces are exported to."""
+    pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="-o FILE needs it")
+    return tmp_path / "out.jsonl"
+
+
+def groups(document: dict[str, Any]) -> list[Any]:
+    """Return the spans of a document in canonical form."""
+    return list(span_groups(document, pytest.fail))
+
+
+def with_base64_ids(value: Any) -> Any:
+    """Return OTLP JSON as protobuf's own JSON has it."""
+    if isinstance(value, dict):
+        return {
+            name: base64.b64encode(bytes.fromhex(item)).decode()
+            if name.endswith(("traceId", "spanId", "SpanId"))
+            else with_base64_ids(item)
+            for name, item in value.items()
+        }
+    return [with_base64_ids(item) for item in value] if isinstance(value, list) else value
+
+
+def as_protobuf(document: dict[str, Any]) -> bytes:
+    from google.protobuf.json_format import ParseDict
+
+    return ParseDict(with_base64_ids(document), TracesData()).SerializeToString()
+
+
+@pytest.mark.parametrize("source", SPAN_FILES, ids=lambda path: path.name)
+def test_an_exported_file_reads_as_its_source(source, exported, out) -> None:
+    """The traces of the new file equal those of the source, and a second export adds nothing."""
+    done = exported(source, "-o", out)
+    assert done.code == 0
+    first, second = (
+        {trace.trace_id: show_row(trace) for trace in read(path).traces} for path in (source, out)
+    )
+    assert second == first
+    before = out.read_bytes()
+    assert " 0 exported, " in exported(source, "-o", out).out
+    assert out.read_bytes() == before
+
+
+def test_a_file_gets_every_field(exported, out, tmp_path) -> None:
+    """Nothing that a document holds is missing, also what failgraph does not know."""
+    full = json.loads(json.dumps(FULL))
+    full["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["ofTomorrow"] = {"a": [1, "b"]}
+    exported(write(tmp_path / "full.jsonl", full), "-o", out)
+    assert json.loads(out.read_text()) == full
+
+
+def test_protobuf_and_other_spellings_become_the_same_span(exported, out, tmp_path) -> None:
+    """Protobuf, base64 ids, snake_case and names of enums: each is the span that is there already."""
+    exported(write(tmp_path / "full.jsonl", FULL), "-o", out)
+    text = json.dumps(with_base64_ids(FULL))
+    for old, new in (
+        ("traceId", "trace_id"),
+        ("scopeSpans", "scope_spans"),
+        ('"kind": 3', '"kind": "SPAN_KIND_CLIENT"'),
+        ('"code": 2', '"code": "STATUS_CODE_ERROR"'),
+    ):
+        text = text.replace(old, new)
+    (tmp_path / "odd.json").write_text(json.dumps(json.loads(text), indent=1))
+    (tmp_path / "full.pb").write_bytes(as_protobuf(FULL))
+    done = exported(tmp_path / "odd.json", tmp_path / "full.pb", "-o", out)
+    assert (done.out, done.err) == ("2 spans: 0 exported, 2 already there\n", "")
+
+
+@pytest.mark.parametrize("path", ["/v1/traces", ""], ids=["http", "grpc"])
+def test_an_endpoint_gets_every_field(path, exported, tmp_path, request) -> None:
+    """What arrives equals the source. A field that was not sent is named."""
+    source = write(tmp_path / "full.jsonl", FULL)
+    if path:
+        with Receiver() as receiver:
+            done = exported(source, "-o", receiver.endpoint + path)
+            (body,) = receiver.bodies
+    else:
+        collector = request.getfixturevalue("collector")
+        done = exported(source, "-o", f"http://127.0.0.1:{collector.port}")
+        body = collector.requests[0].SerializeToString()
+    assert done.out == "1 span: 1 exported, 0 already there\n"
+    arrived = groups(
+        MessageToDict(ExportTraceServiceRequest.FromString(body), use_integers_for_enums=True)
+    )
+    missing = lost_fields(groups(FULL)[0])
+    assert (arrived == groups(FULL)) is not bool(missing)
+    assert ("do not send" in done.err) is bool(missing)
+
+
+def test_a_field_that_is_not_sent_is_named(exported, tmp_path) -> None:
+    """A trace state of a link, say: no exporter of the SDK sends it."""
+    full = json.loads(json.dumps(FULL))
+    full["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["links"][0]["traceState"] = "a=b"
+    with Receiver() as receiver:
+        done = exported(write(tmp_path / "f.jsonl", full), "-o", f"{receiver.endpoint}/v1/traces")
+    assert "resourceSpans.scopeSpans.spans.links.traceState" in done.err
+    assert "Export to a file to keep them." in done.err
+
+
+def test_two_versions_of_a_span_are_both_exported(exported, out, tmp_path) -> None:
+    """Readers join them, as they do in the source."""
+    first = process(span(1, None, seen(event("a")), end=None))
+    second = process(span(1, None, seen(event("b"))))
+    source = write(tmp_path / "both.jsonl", first, second, second)
+    assert exported(source, "-o", out).out == "3 spans: 2 exported, 1 already there\n"
+    (trace,) = read(out).traces
+    assert set(trace.failures) == {"a", "b"}
+
+
+def test_a_journal_adds_what_the_spans_lack(exported, out, tmp_path) -> None:
+    """The spans are taken first, whatever the order of the sources."""
+    trace = write(tmp_path / "trace.jsonl", process(span(1, None, seen(event("a")))))
+    journal = tmp_path / "a-journal.jsonl"
+    journal.write_bytes(line("a") + line("lost"))
+    done = exported(journal, trace, "-o", out)
+    assert done.out == (
+        "1 span: 1 exported, 0 already there\n"
+        "2 rows: 1 exported, 1 already there, 0 not a failure, 0 malformed\n"
+    )
+
+
+def test_what_cannot_be_read_is_named(exported, out, tmp_path) -> None:
+    """A broken line and a span without ids are named, the rest is exported."""
+    good = process(span(1, None))
+    bad = process({**span(2, None), "spanId": "xyz"})
+    source = write(tmp_path / "f.jsonl", good, b"broken", bad)
+    done = exported(source, "-o", out)
+    assert (done.code, done.out) == (0, "1 span: 1 exported, 0 already there\n")
+    assert done.err.splitlines() == [
+        f"failgraph: {source}: line 2 is not valid JSON",
+        f"failgraph: {source}: line 3: a span without a valid id",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b'{"data": [{"traceID": "ab", "spans": [], "processes": {}}]}', "/api/v3/traces/ID"),
+        (b'{"resourceSpans": []}', "contains no trace"),
+        (b'{"resourceSpans": [{"scopeSp', "contains no trace: line 1 is not valid JSON"),
+        (b"\x0a\x05\x01\x02\x03", "contains no trace"),
+    ],
+)
+def test_a_file_without_spans_is_reported(content, says, exported, out, tmp_path) -> None:
+    """Exit code 3, and no file."""
+    (tmp_path / "f").write_bytes(content)
+    done = exported(tmp_path / "f", "-o", out)
+    assert done.code == 3
+    assert says in done.err
+    assert not out.exists()
+
+
+def test_a_refused_batch_of_spans_is_counted(exported, tmp_path) -> None:
+    """The reason is shown once, and the counts add up."""
+    source = write(tmp_path / "f.jsonl", process(span(1, None), span(2)))
+    with Receiver(status=400) as receiver:
+        done = exported(source, "-o", f"{receiver.endpoint}/v1/traces")
+    assert done.code == 3
+    assert done.out == "2 spans: 0 exported, 0 already there, 2 not sent\n"
+    assert "0 of 2 spans sent; safe to repeat." in done.err
