@@ -268,6 +268,9 @@ def test_a_very_early_since(fleet, run):
     wanted = run(fleet, *asked, "1h")
     assert len(wanted[1]) == 3
     assert run(fleet, *asked, "999999w") == wanted
+    assert run(fleet, *asked, "999999w", "--until", "0s") == wanted
+    code, rows, _ = run(fleet, *asked, "999999w", "--until", "2000-01-01")
+    assert (code, rows) == (0, [])
 
 
 def test_top_reads_the_whole_window(fleet, run, monkeypatch):

@@ -21,6 +21,8 @@ from tempo_stand_in import parsed, tempo_stand_in
 
 pytestmark = pytest.mark.once
 
+HOUR_BEFORE = "failgraph: only the hour before --until was searched; use --since to search more\n"
+
 
 @pytest.fixture
 def run(setting, capsys):
@@ -185,6 +187,20 @@ def test_more_traces_than_a_response_holds(run):
         since = datetime.fromtimestamp((T0 + NOW) // SECOND + 100, timezone.utc).isoformat()
         code, rows, err = run(tempo.url, "list", "tempo", "--since", since, "--limit", "1000")
         assert (code, ids(rows), err) == (0, list(many)[99:], "")
+        code, rows, err = run(tempo.url, "list", "tempo", "--until", since, "--limit", "1000")
+        assert (code, ids(rows), err) == (0, list(many)[:100], HOUR_BEFORE)
+        code, rows, err = run(tempo.url, "list", "tempo", "--until", "3h")
+        assert (code, rows) == (0, [])
+        assert HOUR_BEFORE in err
+
+
+def test_top_reads_all_traces_of_the_time(run):
+    """Also more than 100, which is where `list` and `show` stop; a limit counts rows."""
+    many = [failing(f"{number:032x}", number * SECOND) for number in range(1, 151)]
+    with tempo_stand_in(*many) as tempo:
+        for more in ((), ("--limit", "1")):
+            code, (row,), err = run(tempo.url, "top", "tempo", "--since", "1h", *more)
+            assert (code, row["count"], err) == (0, 150, "")
 
 
 def test_the_share_is_of_all_traces(run):

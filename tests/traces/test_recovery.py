@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders import event
+from failgraph.traces.outcomes import outcome_of
 from failgraph.view import list_row
 from otlp_file import PREFIX, SERVER, process, reported, seen, span
 from trace_reading import CAUSE_CHAIN, loss_kinds, read_trace
@@ -63,6 +64,40 @@ def test_a_job_does_not_recover_failures_of_unfinished_attempts(tmp_path: Path) 
     assert read_trace(
         tmp_path, process(span(1, None, attributes=reported("a", "b")), *attempts)
     ).recovered == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("written", "outcome"),
+    [
+        (reported("a", "b", "c", "r", own="c"), "failed"),
+        (reported("a", "b", own="lost"), "failed"),
+        (reported("a", "r"), "recovered"),
+        (reported("unknown"), "unknown"),
+        (reported(), "unknown"),
+        ({**reported("a"), PREFIX + "report.unfinished": True}, "unknown"),
+        ({PREFIX + "report.ids": ["a"]}, "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_the_outcome_is_that_of_the_root_hop(written, outcome, tmp_path):
+    """An own failure is one even if its event is lost; without a whole report it is unknown."""
+    documents = process(span(1, attributes=written), span(2, 1, *CAUSE_CHAIN, kind=SERVER))
+    assert outcome_of(read_trace(tmp_path, documents)) == outcome
+
+
+def test_the_outcome_without_a_root_is_unknown(tmp_path):
+    """The root hop may be in another file."""
+    assert outcome_of(read_trace(tmp_path, process(span(2, 1, *CAUSE_CHAIN)))) == "unknown"
+
+
+@pytest.mark.parametrize(("own", "outcome"), [("a", "failed"), (None, "recovered")])
+def test_the_outcome_of_a_job_is_failed_if_one_of_its_attempts_is(own, outcome, tmp_path):
+    """The job itself ends without a failure either way."""
+    name = "nemo.gym.rollout_attempt"
+    attempt = span(2, 1, seen(event("a"), 5), name=name, attributes=reported("a", own=own))
+    other = span(3, 1, seen(event("b"), 6), name=name, attributes=reported("b"))
+    root = span(1, None, attributes=reported("a", "b"))
+    assert outcome_of(read_trace(tmp_path, process(root, attempt, other))) == outcome
 
 
 def test_recovered_is_unknown_if_the_own_chain_is_broken(tmp_path):
