@@ -669,3 +669,19 @@ def test_a_disk_that_is_too_small_for_the_journal_is_a_note(environ, tmp_path):
     ]
     assert len(notes) == 1
     assert "less than FAILGRAPH_JOURNAL_MAX_BYTES (1024 GiB)" in notes[0]
+
+
+@pytest.mark.parametrize("enabled", ["maybe", "true"])
+def test_a_wrong_setting_is_named_once(enabled, tmp_path):
+    """By the command: the start-up file, which attaches failgraph to it as well, adds no log."""
+    environ = {**os.environ, "FAILGRAPH_ENABLED": enabled, "FAILGRAPH_CAPTURE": "sideways"}
+    for command in (["doctor"], ["list", str(tmp_path / "none.jsonl")]):
+        done = subprocess.run(
+            [sys.executable, "-m", "failgraph", *command],
+            capture_output=True,
+            text=True,
+            env=environ,
+        )
+        output = done.stdout + done.stderr
+        assert output.count("FAILGRAPH_CAPTURE must be failures or all, not 'sideways'") == 1
+        assert output.count("FAILGRAPH_ENABLED must be") == (enabled == "maybe")

@@ -34,11 +34,11 @@ def doctor(arguments: argparse.Namespace) -> int:
     Raises:
         SourceError: SOURCE is not a file, a backend or a URL.
     """
-    from failgraph.doctor import TraceSource, run_checks  # loads OpenTelemetry's SDK
-
     # Keeps Python from printing log lines: failgraph's are among the checks, and OpenTelemetry's
     # may contain values of its variables.
     logging.getLogger().addHandler(logging.NullHandler())
+    from failgraph.doctor import TraceSource, run_checks  # loads OpenTelemetry's SDK
+
     reader = None if arguments.source is None else _TraceReader(arguments.source)
     source = None if reader is None else TraceSource(reader.name, reader.read)
     problems = 0

@@ -51,7 +51,9 @@ def start() -> None:
     if not enabled or enabled in FALSE:
         return
     if enabled not in TRUE:
-        _report_settings()
+        # Not at once: a command of failgraph's own says it itself.
+        for module in HOOKED:
+            import_hooks.when_imported(module, _report_settings)
         return
     if import_hooks.is_installed():
         return
@@ -110,8 +112,8 @@ def _auto_instrument() -> None:
         os.environ["FAILGRAPH_AUTO_INSTRUMENT"] = value
 
 
-def _report_settings() -> None:
-    """Load the settings, which logs what is wrong with them."""
+def _report_settings(_: str) -> None:
+    """Load the settings, which logs what is wrong with them, once."""
     try:
         from failgraph.settings import current
 
