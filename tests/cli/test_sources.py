@@ -12,7 +12,7 @@ import pytest
 
 from builders import event
 from failgraph.cli import main
-from gym_rows import failed_run
+from gym_rows import attempt_row, failed_run
 from journals import line
 from otlp_file import TRACE, process, seen, span, write
 
@@ -26,13 +26,18 @@ class Done(NamedTuple):
 
     Attributes:
         code: The exit code.
-        rows: The JSON objects with a trace id.
+        all_rows: The JSON objects.
         err: Standard error.
     """
 
     code: int
-    rows: list[dict[str, Any]]
+    all_rows: list[dict[str, Any]]
     err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The objects of traces."""
+        return [row for row in self.all_rows if "trace_id" in row]
 
     @property
     def ids(self) -> list[str]:
@@ -47,8 +52,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     def run_command(command: str, *arguments: object) -> Done:
         code = main([command, "--json", *map(str, arguments)])
         out, err = capsys.readouterr()
-        parsed = map(json.loads, out.splitlines())
-        return Done(code, [row for row in parsed if "trace_id" in row], err)
+        return Done(code, [json.loads(each) for each in out.splitlines()], err)
 
     return run_command
 
@@ -91,7 +95,7 @@ def test_a_source_given_twice_is_read_once(run, three):
     """By the same name, by another name, and in its directory."""
     once = run("list", three)
     for more in (three, three.parent / "." / three.name, three.parent):
-        assert run("list", three, more) == once
+        assert run("list", three, more).rows == once.rows
 
 
 def test_a_journal_is_a_source_like_any_other(run, tmp_path):
@@ -199,7 +203,8 @@ def test_a_directory_without_traces_is_an_error(run, tmp_path):
 def test_an_empty_journal_beside_a_file_is_no_error(run, three, tmp_path):
     """A process that has not failed yet has written none."""
     (tmp_path / "journal").mkdir()
-    assert run("list", three, tmp_path / "journal") == run("list", three)
+    done = run("list", three, tmp_path / "journal")
+    assert (done.code, done.err, done.rows) == (0, "", run("list", three).rows)
 
 
 # --- ids
@@ -282,3 +287,49 @@ def test_an_id_without_a_source_is_an_error(run):
             " or a URL.\n"
         ),
     )
+
+
+# --- each failure once
+
+
+def row_of(*event_ids: str, rollout: int = 1, **others: Any) -> bytes:
+    """A saved row with a report of these failures, each the cause of the next."""
+    events = {}
+    for number, event_id in enumerate(event_ids):
+        cause = {"cause_id": event_ids[number - 1]} if number else {}
+        events[event_id] = {"failure_kind": "judge_failed", "boundary": "agent", **cause}
+    report = {"events": events, "failure_id": event_ids[-1]}
+    return json.dumps(attempt_row(7, rollout, failure_report=report, **others)).encode() + b"\n"
+
+
+def test_a_row_whose_failures_are_in_a_trace_is_counted_once(run, tmp_path):
+    """By `list`, `top` and `show`; the trace takes over the id of the rollout."""
+    (tmp_path / "t.jsonl").write_bytes(trace(TRACE, "e1") + trace(OTHER, "e2", start=10))
+    (tmp_path / "rows.jsonl").write_bytes(row_of("e1") + row_of("e9", rollout=2))
+    both = tmp_path / "rows.jsonl", tmp_path / "t.jsonl"
+    listed = run("list", *both)
+    assert [(row["rollout_id"], row["count"]) for row in listed.rows] == [
+        ("7-2", 1),
+        ("7-1", 1),
+        (None, 1),
+    ]
+    assert listed.ids[1:] == [TRACE, OTHER]
+    assert run("show", *both, "7-1").ids == [TRACE]
+    assert sum(row["count"] for row in run("top", *both).all_rows if "count" in row) == 3
+
+
+def test_a_row_that_knows_more_than_the_trace_stays(run, tmp_path):
+    """What the trace holds too is counted there."""
+    (tmp_path / "t.jsonl").write_bytes(trace(TRACE, "e1"))
+    (tmp_path / "rows.jsonl").write_bytes(row_of("e1", "e2"))
+    assert len(run("list", tmp_path).rows) == 2
+    assert sum(row["count"] for row in run("top", tmp_path).all_rows if "count" in row) == 2
+
+
+def test_a_row_and_a_journal_are_counted_once(run, tmp_path):
+    """In either order of the sources."""
+    (tmp_path / "rows.jsonl").write_bytes(row_of("lost"))
+    (tmp_path / "journal.jsonl").write_bytes(line("lost"))
+    for names in (("rows", "journal"), ("journal", "rows")):
+        (row,) = run("list", *(tmp_path / f"{name}.jsonl" for name in names)).rows
+        assert (row["trace_id"], row["rollout_id"], row["count"]) == (TRACE, "7-1", 1)

@@ -372,10 +372,15 @@ def test_a_hostile_setting_is_sanitized(
     assert len(err.splitlines()) == 2
 
 
-def test_a_hostile_argument_is_sanitized(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_argument_is_sanitized(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The message has no control characters of what was typed or pasted."""
+    hostile = "\x1b[31mc\u202e"
+    assert main(["show", str(write(tmp_path / "f", *rollout())), hostile]) == 3
+    assert main(["show", hostile]) == 3
     with pytest.raises(SystemExit):
-        main(["show", "a", "b", "\x1b[31mc\u202e"])
+        main(["show", "a", f"--{hostile}"])
     assert raw(capsys.readouterr().err) == set()
 
 

@@ -21,6 +21,12 @@ from failgraph.readers.part_losses import (
     no_trace_error,
     unused_files,
 )
+from failgraph.readers.repeated_rows import (
+    moved_rollouts,
+    repeated_rows,
+    without_keys,
+    without_rows,
+)
 from failgraph.readers.skimming.skimmer import Skimmer
 from failgraph.readers.source import Progress, SourceFile, no_files_error, open_files
 from failgraph.readers.summary import SourceSummary
@@ -107,7 +113,7 @@ def read_files(
         for trace_id, reason in part.summary.partial_traces.items()
     }
     traces = traces_of({key: spans for key, spans in second.spans.items() if spans}, partial)
-    return Reading(
+    reading = Reading(
         traces,
         overview.durations(),
         overview.rollouts,
@@ -115,6 +121,15 @@ def read_files(
         sum(part.summary.rows for part in parts),
         overview.starts,
         unused_files(parts),
+    )
+    repeated = repeated_rows(traces)
+    if not repeated:
+        return reading
+    return reading._replace(
+        traces=without_rows(traces, repeated),
+        durations=without_keys(reading.durations, repeated),
+        rollouts=moved_rollouts(reading.rollouts, repeated),
+        starts=without_keys(reading.starts, repeated),
     )
 
 

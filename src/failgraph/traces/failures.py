@@ -122,6 +122,16 @@ def choose_failures(
     return TraceFailures(chosen, losses)
 
 
+def is_better_record(record: FailureRecord, other: FailureRecord) -> bool:
+    """Return True if `record` is to be kept instead of `other`, which is of the same failure.
+
+    A saved row only repeats what was observed elsewhere.
+    """
+    if record.span.is_row != other.span.is_row:
+        return other.span.is_row
+    return is_better_copy(record.decoded, other.decoded)
+
+
 def _record(
     event: FailureEvent, timed: TimedEvent, span: SpanRecord, spans: Mapping[str, SpanRecord]
 ) -> FailureRecord:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from failgraph import semconv
 from failgraph.codec.attributes import read_text
-from failgraph.codec.event_decoder import is_better_copy
 from failgraph.codec.report_decoder import build_report, read_report_ids
 from failgraph.failure import cause_graph
 from failgraph.failure.records import FailureReport
@@ -19,6 +18,7 @@ from failgraph.traces.failures import (
     by_time,
     choose_failures,
     decode_events,
+    is_better_record,
     with_causes,
 )
 from failgraph.traces.hops import (
@@ -96,7 +96,7 @@ def traces_of(
     for trace_failures in found.values():
         for key, failure in trace_failures.failures.items():
             other = all_failures.get(key)
-            if other is None or is_better_copy(failure.decoded, other.decoded):
+            if other is None or is_better_record(failure, other):
                 all_failures[key] = failure
     traces = []
     for trace_id, by_id in spans.items():
@@ -184,7 +184,7 @@ def _failures(
 ) -> dict[str, FailureRecord]:
     """Return the failures of a trace by time, with those that its hops name and all their causes.
 
-    If the trace holds only a peer's copy, the original in another trace is taken.
+    If the trace holds only the copy of a peer or a saved row, the original in another is taken.
     """
     failures = {
         key: all_failures[key] for key in (*written_ids, *own_failures) if key in all_failures
@@ -192,7 +192,7 @@ def _failures(
     failures |= {
         key: failure
         for key, failure in own_failures.items()
-        if not is_better_copy(all_failures[key].decoded, failure.decoded)
+        if not is_better_record(all_failures[key], failure)
     }
     return dict(sorted(with_causes(failures, all_failures).items(), key=by_time))
 
