@@ -14,7 +14,7 @@ import pytest
 
 from builders import event
 from doc_tables import command_parsers
-from failgraph.cli import main
+from failgraph.cli import main, output
 from failgraph.cli.parser import build_parser
 from json_output import results_in, source_in
 from otlp_file import TRACE, process, reported, seen, span, write
@@ -188,6 +188,18 @@ def test_quiet_prints_results_only(command, form, run, source):
     lines = loud.out.splitlines()
     has_head = not form and command != "show"
     assert quiet.out.splitlines() == lines[1 if has_head else 0 :]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_quiet_shows_no_progress(command, run, source, monkeypatch):
+    """Otherwise a bar is drawn on standard error if that is a terminal."""
+    streams = []
+    monkeypatch.setattr(output, "_terminal", lambda stream, *_: streams.append(stream))
+    run(command, source)
+    assert sys.stderr in streams
+    streams.clear()
+    run(command, source, "-q")
+    assert sys.stderr not in streams
 
 
 def test_quiet_prints_errors(run, tmp_path):

@@ -83,9 +83,12 @@ SHOW = TraceFormat(show_row, draw_trees)
 
 
 @contextmanager
-def reading_progress() -> Iterator[ProgressCallback | None]:
-    """Show a bar of the bytes read. Yield the callback for it, or None if stderr is no terminal."""
-    terminal = _terminal(sys.stderr)
+def reading_progress(*, quiet: bool = False) -> Iterator[ProgressCallback | None]:
+    """Show a bar of the bytes read.
+
+    Yield the callback for it, or None if standard error is no terminal or the command is quiet.
+    """
+    terminal = None if quiet else _terminal(sys.stderr)
     if terminal is None:
         yield None
         return
@@ -94,9 +97,9 @@ def reading_progress() -> Iterator[ProgressCallback | None]:
 
 
 @contextmanager
-def fetching_progress() -> Iterator[ProgressCallback | None]:
+def fetching_progress(*, quiet: bool = False) -> Iterator[ProgressCallback | None]:
     """Show a bar of the traces fetched. Yield the callback for it, or None as above."""
-    terminal = _terminal(sys.stderr)
+    terminal = None if quiet else _terminal(sys.stderr)
     if terminal is None:
         yield None
         return

@@ -53,7 +53,7 @@ def _reading_command(
 def list_traces(arguments: argparse.Namespace) -> int:
     """Print one line for each trace with failures, and return the exit code."""
     query = query_of(arguments)
-    source = read_sources(arguments.sources, query)
+    source = read_sources(arguments.sources, query, quiet=arguments.quiet)
     return print_traces(arguments, _matching(arguments, source, query), LIST)
 
 
@@ -62,7 +62,7 @@ def show(arguments: argparse.Namespace) -> int:
     """Print the failure tree of one trace or of all with failures, and return the exit code."""
     query = query_of(arguments)
     sources, ids = split_arguments(arguments.sources, arguments.wanted)
-    source = read_sources(sources, query, ids)
+    source = read_sources(sources, query, ids, quiet=arguments.quiet)
     results = _matching(arguments, source, query)
     if source.trace_ids is not None:
         failed = {trace.trace_id: trace for trace in source.reading.traces}
@@ -75,7 +75,9 @@ def show(arguments: argparse.Namespace) -> int:
 def top(arguments: argparse.Namespace) -> int:
     """Print the table of failures by boundary, kind and service, and return the exit code."""
     query = query_of(arguments)
-    source = read_sources(arguments.sources, replace(query, limit=None), whole_window=True)
+    source = read_sources(
+        arguments.sources, replace(query, limit=None), whole_window=True, quiet=arguments.quiet
+    )
     results = _matching(arguments, source, query)
     rows = top_rows(results.traces, query, _durations(source.reading, query))
     return print_top(arguments, results, rows)

@@ -115,7 +115,8 @@ def _finish(arguments: argparse.Namespace, results: Results, shown: Sequence[Tra
 
 def _source_row(source: ReadSource) -> Mapping[str, object]:
     reading = source.reading
-    return source_row(source.name, max(reading.trace_count, len(reading.traces)), reading.losses)
+    name = ", ".join(source.names)
+    return source_row(name, max(reading.trace_count, len(reading.traces)), reading.losses)
 
 
 def _without_failures(source: ReadSource) -> list[str]:

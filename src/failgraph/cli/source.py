@@ -69,7 +69,12 @@ class _Sources(NamedTuple):
 
 
 def read_sources(
-    sources: Sequence[str], query: Query, ids: Sequence[str] = (), *, whole_window: bool = False
+    sources: Sequence[str],
+    query: Query,
+    ids: Sequence[str] = (),
+    *,
+    whole_window: bool = False,
+    quiet: bool = False,
 ) -> ReadSource:
     """Read files as a whole; of backends the traces with some ids, or those that match a query.
 
@@ -79,6 +84,7 @@ def read_sources(
         ids: Trace ids, the first digits of some, or ids of rollouts; none means all.
         whole_window: True to read all traces of a backend since the query's start, not only the
             newest, with the durations of those without failures.
+        quiet: True for no progress bar.
 
     Raises:
         SourceError: A source cannot be read, none has a trace, or an id is not in them.
@@ -87,7 +93,7 @@ def read_sources(
     wanted = tuple(map(wanted_id, ids))
     request = BackendRequest(query, wanted, whole_window)
     with _opened(found) as opened:
-        reading, notes = _read(found, request, opened)
+        reading, notes = _read(found, request, opened, quiet=quiet)
     source = ReadSource(found.names, reading, (*notes, *_unused_note(reading)))
     if ids:
         hint = _hint(found, source)
@@ -133,11 +139,13 @@ def _opened(sources: _Sources) -> Iterator[OpenFiles]:
         yield OpenFiles(list(files.values()), unopened)
 
 
-def _read(sources: _Sources, request: BackendRequest, opened: OpenFiles) -> BackendReading:
+def _read(
+    sources: _Sources, request: BackendRequest, opened: OpenFiles, *, quiet: bool
+) -> BackendReading:
     if not sources.addresses:
-        with reading_progress() as progress:
+        with reading_progress(quiet=quiet) as progress:
             return BackendReading(read_files(opened.files, progress, opened.unopened))
-    with fetching_progress() as progress:
+    with fetching_progress(quiet=quiet) as progress:
         return read_backends(sources.addresses, request, current(), progress, opened)
 
 
