@@ -91,9 +91,15 @@ def _escape_unsafe(char: str) -> str:
     return char
 
 
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Return ` (did you mean …?)` with the choice that is nearly the word, or an empty text."""
+def close_to(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that is nearly the word, or None if there is none."""
     from difflib import get_close_matches  # needed for messages only
 
-    close = get_close_matches(word, choices, n=1, cutoff=_MIN_LIKENESS)
-    return f" (did you mean {close[0]}?)" if close else ""
+    close = get_close_matches(word, list(choices), n=1, cutoff=_MIN_LIKENESS)
+    return close[0] if close else None
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Return ` (did you mean …?)` with the choice that is nearly the word, or an empty text."""
+    close = close_to(word, choices)
+    return "" if close is None else f" (did you mean {close}?)"

@@ -289,7 +289,7 @@ def test_top_reads_the_whole_window(fleet, run, monkeypatch):
 def test_a_missing_rollout(fleet, run):
     """The message says what was searched."""
     message = (
-        "failgraph: jaeger has no span of rollout none; only the last hour was searched; use"
+        "failgraph: no rollout none in jaeger; only the last hour was searched; use"
         " --since to search more\n"
     )
     assert run(fleet, "show", "jaeger", "--rollout", "none") == (3, [], message)

@@ -164,7 +164,7 @@ def test_a_missing_rollout(run):
             ([], "only the last hour was searched; use --since to search more; "),
             (["--since", "1d"], ""),
         ):
-            message = f"failgraph: tempo has no span of rollout none; {where}{lag}\n"
+            message = f"failgraph: no rollout none in tempo; {where}{lag}\n"
             assert run(tempo.url, "list", "tempo", "--rollout", "none", *more) == (3, [], message)
 
 

@@ -436,7 +436,10 @@ def test_filters_without_a_match_are_not_an_error(run: Callable[..., Done], roll
     assert run("list", rollouts, "--rollout", "clean").code == 0
     unknown = run("list", rollouts, "--rollout", "r9\x1b[31m")
     assert (unknown.code, unknown.out) == (3, "")
-    assert unknown.err.endswith(" has no span of rollout r9\\x1b[31m\n")
+    assert unknown.err == (
+        f'failgraph: no rollout r9\\x1b[31m in {rollouts}. Run "failgraph list {rollouts}" to see'
+        " rollouts with failures.\n"
+    )
 
 
 def test_filters_without_a_match_are_repeated_as_options(

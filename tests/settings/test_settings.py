@@ -204,7 +204,7 @@ def test_a_name_like_no_setting_gets_the_command_that_lists_them():
     """Its value is not shown: it may be a secret."""
     (problem,) = from_env({"FAILGRAPH_QQQQQQ": "s3cret"}).problems
     assert problem == (
-        'unknown setting FAILGRAPH_QQQQQQ (run "failgraph doctor" to list all settings)'
+        'unknown setting FAILGRAPH_QQQQQQ (run "failgraph doctor -v" to list all settings)'
     )
 
 
@@ -315,7 +315,8 @@ def test_the_problem_of_a_header_never_shows_it(value):
     assert settings.tempo_headers == (("x", "1"),)
     assert (
         problem
-        == "FAILGRAPH_TEMPO_HEADERS: header 2 must be of the form name=value, percent-encoded"
+        == "FAILGRAPH_TEMPO_HEADERS: header 2 must be of the form name=value, percent-encoded,"
+        " such as authorization=Bearer%20TOKEN"
     )
     assert "sesame" not in problem + repr(settings)
 

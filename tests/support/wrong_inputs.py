@@ -30,7 +30,7 @@ TRACES = (
         span(
             1,
             None,
-            seen(event("e1", kind="killed", boundary="sandbox"), 5),
+            seen(event("e1", kind="sandbox:killed", boundary="sandbox"), 5),
             attributes={**reported("e1", own="e1"), ROLLOUT: "7-0"},
         )
     ),
@@ -69,6 +69,10 @@ def write_sources(folder: Path) -> None:
     (folder / "other-dir" / "notes.txt").write_text("hello\n")
     (folder / "foreign-dir").mkdir()
     (folder / "foreign-dir" / "tasks.jsonl").write_text('{"question": "1 + 1"}\n')
+    (folder / "mixed-dir").mkdir()
+    write(folder / "mixed-dir" / "traces.jsonl", *TRACES)
+    (folder / "mixed-dir" / "tasks.jsonl").write_text('{"question": "1 + 1"}\n')
+    (folder / "mixed-dir" / "cut.jsonl").write_bytes(json.dumps(TRACES[0]).encode()[:-40])
     whole = json.dumps(TRACES[0]).encode()
     (folder / "cut.jsonl").write_bytes(whole[:-40])
     (folder / "half.jsonl").write_bytes(json.dumps(TRACES[1]).encode() + b"\n" + whole[:-40])

@@ -86,19 +86,24 @@ def query_of(arguments: argparse.Namespace) -> Query:
     )
 
 
-def filters_text(query: Query) -> str:
-    """Return the filters of a query as options, or an empty text if it has none."""
-    return " ".join(f"{option} {shlex.quote(value)}" for option, value in _options(query))
+def option_text(option: str, value: str) -> str:
+    """Return an option with its value, as typed in a shell."""
+    return f"{option} {shlex.quote(value)}"
 
 
-def _options(query: Query) -> Iterator[tuple[str, str]]:
+def time_text(unix_nano: int) -> str:
+    """Return a time in UTC, in a form that `--since` and `--until` take."""
+    return f"{_EPOCH + timedelta(microseconds=unix_nano // 1000):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def filter_options(query: Query) -> Iterator[tuple[str, str]]:
+    """Yield the filters of a query, each as an option and its value."""
     for option, time_unix_nano in (
         ("--since", query.since_unix_nano),
         ("--until", query.until_unix_nano),
     ):
         if time_unix_nano is not None:
-            moment = _EPOCH + timedelta(microseconds=time_unix_nano // 1000)
-            yield option, f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+            yield option, time_text(time_unix_nano)
     yield from (("--kind", kind) for kind in sorted(query.kinds))
     yield from (("--boundary", boundary) for boundary in sorted(query.boundaries))
     yield from (("--service", service) for service in sorted(query.services))
@@ -122,8 +127,8 @@ def _time(text: str) -> int:
         return max(_EARLIEST, (moment - _EPOCH) // timedelta(microseconds=1) * 1000)
     except (ValueError, OverflowError, OSError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time. Give a duration such as 90s, 15m, 1h or 2d,"
-            " or a time such as 2026-11-30T08:00:00Z."
+            f"must be a duration such as 90s, 15m, 1h or 2d, or a time such as"
+            f" 2026-11-30T08:00:00Z, not {text!r}"
         ) from None
 
 

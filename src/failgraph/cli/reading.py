@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import wraps
 
 from failgraph.cli.filters import query_of
+from failgraph.cli.no_failures import no_rollout_text
 from failgraph.cli.output import LIST, SHOW
 from failgraph.cli.output_file import results_to
 from failgraph.cli.results import Results, print_top, print_traces
@@ -91,8 +92,7 @@ def _matching(arguments: argparse.Namespace, source: ReadSource, query: Query) -
     """
     reading = source.reading
     if query.rollout_id is not None and query.rollout_id not in reading.rollouts:
-        problem = f"{source.name} has no span of rollout {query.rollout_id}"
-        raise SourceError("; ".join((problem, *source.notes)))
+        raise SourceError(no_rollout_text(source, query.rollout_id))
     traces = [trace for trace in reading.traces if query.matches(trace)]
     return Results(source, query, traces, arguments.limit)
 

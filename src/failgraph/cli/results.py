@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from failgraph.cli.exit_codes import DONE, FINDING
-from failgraph.cli.filters import filters_text
 from failgraph.cli.messages import print_message, print_redacted
+from failgraph.cli.no_failures import no_failures_texts
 from failgraph.cli.output import TraceFormat, print_json, print_lines
 from failgraph.cli.output_options import OutputOptions, output_options
 from failgraph.cli.source import ReadSource
-from failgraph.readers import Reading, Trace
+from failgraph.readers import Trace
 from failgraph.text import MAX_ID_LENGTH, sanitize
 from failgraph.traces.query import Query
 from failgraph.view import line_text, loss_lines, source_row, top_lines, top_row
-from failgraph.view.lines import count_of
 from failgraph.view.top import TopRow
 
 _T = TypeVar("_T")
@@ -101,11 +100,8 @@ def _finish(arguments: argparse.Namespace, results: Results, shown: Sequence[Tra
     if options.json:
         print_json([_source_row(source)])
     if not options.quiet:
-        for trace_id in _without_failures(source):
-            rollout = _rollout_of(source.reading, trace_id)
-            print_redacted(f"trace {trace_id}{rollout}: no failures")
-        if not shown and source.trace_ids is None:
-            print_redacted(_no_failures(source, results.query))
+        for text in no_failures_texts(source, results.query, shown):
+            print_redacted(text)
         limit = None if options.full else _MAX_LOSSES
         for line in (*source.notes, *map(line_text, loss_lines(losses, limit))):
             print_message(line)
@@ -117,34 +113,3 @@ def _source_row(source: ReadSource) -> Mapping[str, object]:
     reading = source.reading
     name = ", ".join(source.names)
     return source_row(name, max(reading.trace_count, len(reading.traces)), reading.losses)
-
-
-def _without_failures(source: ReadSource) -> list[str]:
-    """Return the requested traces that have no failures."""
-    failed = {trace.trace_id for trace in source.reading.traces}
-    return [trace_id for trace_id in source.trace_ids or () if trace_id not in failed]
-
-
-def _no_failures(source: ReadSource, query: Query) -> str:
-    """Say why there is nothing to show."""
-    reading = source.reading
-    filters = filters_text(query)
-    if reading.traces:
-        verb = "has" if len(reading.traces) == 1 else "have"
-        total = count_of(reading.trace_count, "trace", "traces")
-        return f"no failure matches {filters}; {len(reading.traces)} of {total} {verb} failures"
-    if reading.rows:
-        return f"no failures in {count_of(reading.rows, 'saved row', 'saved rows')}"
-    if reading.durations:
-        return f"no failures in {count_of(reading.trace_count, 'trace', 'traces')}"
-    if filters:
-        return f"no failure in {source.name} matches {filters}"
-    return f"no traces with failures in {source.name}"
-
-
-def _rollout_of(reading: Reading, trace_id: str) -> str:
-    """Return the rollout of a trace in parentheses, or an empty text if it is unknown."""
-    for rollout_id, trace_ids in reading.rollouts.items():
-        if trace_id in trace_ids:
-            return f" (rollout {rollout_id})"
-    return ""

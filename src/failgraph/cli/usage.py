@@ -22,7 +22,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print a message without secrets, and exit with 2."""
-        text = message.removeprefix("argument ").rstrip(".")
+        text = message.removeprefix("argument ").replace(": must be", " must be").rstrip(".")
         text = text.replace("the following arguments are required:", "missing")
         text = text.replace(": expected one argument", " needs a value")
         print_redacted(f'{text}. Run "{self.prog} --help".')

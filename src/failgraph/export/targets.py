@@ -17,9 +17,10 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from failgraph.errors import ConfigError
 from failgraph.export.captured_log import captured_log
 from failgraph.export.endpoints import endpoint_exporter
+from failgraph.export.failure_reasons import endpoint_failure
 from failgraph.export.files import open_trace_file, span_keys
 from failgraph.export.otlp_documents import Fields
-from failgraph.otlp import HTTP, PROTOCOLS, exporter_message
+from failgraph.otlp import exporter_message
 from failgraph.redaction.display import display
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
@@ -38,6 +39,7 @@ class ExportTarget:
         known_keys: The keys of what is there already. Empty for an endpoint, which cannot tell.
         path: The name of the file, or None for an endpoint.
         stream: The open file, or None for an endpoint.
+        url: The URL of an endpoint, or None for a file.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ExportTarget:
     known_keys: set[bytes] = field(default_factory=set)
     path: str | None = None
     stream: IO[str] | None = None
+    url: str | None = None
     _raised: str | None = None
     _known_spans: set[bytes] | None = None
 
@@ -85,8 +88,8 @@ class ExportTarget:
         reason = self._raised
         if reason is None:
             reason = self.log[-1].getMessage() if self.log else "the exporter gave no reason"
-        if "Failed parsing HTTP/2" in reason:  # grpcio's words for a server of HTTP/1
-            return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}"
+        if self.url is not None:
+            return endpoint_failure(self.url, reason, os.environ)
         return exporter_message(reason, os.environ, _MAX_REASON)
 
 
@@ -109,7 +112,7 @@ def open_target(
         if _URL.match(output):
             exporter = endpoint_exporter(output, environ)
             try:
-                yield ExportTarget(display(output), exporter, log)
+                yield ExportTarget(display(output), exporter, log, url=output)
             finally:
                 exporter.shutdown()
             return

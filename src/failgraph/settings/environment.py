@@ -5,7 +5,6 @@ To add one: a constant in `names`, a field here under the same name, and its par
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,6 +50,7 @@ from failgraph.settings.values import (
     parse_switch,
     parse_token,
 )
+from failgraph.text import close_to
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,10 @@ def _unknown(name: str) -> str:
     """Return the problem of a variable with the prefix of settings that is not one."""
     if name in FORMER:
         return f"unknown setting {name} ({FORMER[name]})"
-    close = difflib.get_close_matches(name.upper(), NAMES, n=1, cutoff=0.75)
+    # The prefix, which all names share, would make any two of them alike.
+    names = [setting.removeprefix(PREFIX) for setting in NAMES]
+    close = close_to(name.upper().removeprefix(PREFIX), names)
     unknown = f"unknown setting {ascii(name[:80])[1:-1]}"
-    if close:
-        return f"{unknown} (did you mean {close[0]}?)"
-    return f'{unknown} (run "failgraph doctor" to list all settings)'
+    if close is not None:
+        return f"{unknown} (did you mean {PREFIX}{close}?)"
+    return f'{unknown} (run "failgraph doctor -v" to list all settings)'

@@ -209,6 +209,7 @@ def parse_headers(name: str, text: str) -> Parsed[tuple[tuple[str, str], ...]]:
             headers.append((key.lower(), value))
         else:
             problems.append(
-                f"{name}: header {number} must be of the form name=value, percent-encoded"
+                f"{name}: header {number} must be of the form name=value, percent-encoded,"
+                " such as authorization=Bearer%20TOKEN"
             )
     return Parsed(tuple(headers), tuple(problems))

@@ -1,0 +1,49 @@
+"""Why an OTLP endpoint did not take spans, in place of the words of OpenTelemetry's exporters."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from failgraph.otlp import GRPC, GRPC_PORT, HEADERS, HTTP, HTTP_PORT, PROTOCOLS, exporter_message
+
+_MAX_REASON = 300  # characters
+_CONNECT_S = 3.0
+_HTTP_STATUS = re.compile(r"code: ([1-5][0-9]{2})\b")  # as the exporter for HTTP logs it
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def endpoint_failure(url: str, text: str, environ: Mapping[str, str]) -> str:
+    """Return why an endpoint did not take a batch, and what to do, safe to show.
+
+    Args:
+        url: The endpoint.
+        text: What the exporter logged or raised.
+        environ: Names the headers that were sent.
+    """
+    if "Failed parsing HTTP/2" in text:  # grpcio's words for a server of HTTP/1
+        return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}"
+    if not _is_listening(url):
+        return "nothing listens there. Start a Collector, or give another address"
+    status = _HTTP_STATUS.search(text)
+    if status is not None and status[1] in ("401", "403"):
+        return f"it rejected the credentials (HTTP {status[1]}). Set {HEADERS[1]}"
+    if status is not None and status[1] in ("404", "405", "501"):
+        return (
+            f"it is not an OTLP endpoint (HTTP {status[1]}). A Collector takes {HTTP} at port"
+            f" {HTTP_PORT}, and {GRPC} at {GRPC_PORT}"
+        )
+    return exporter_message(text, environ, _MAX_REASON).rstrip(".")
+
+
+def _is_listening(url: str) -> bool:
+    """Return True if a TCP connection to the host and port of a URL succeeds within 3 s."""
+    parts = urlsplit(url)
+    port = parts.port or _DEFAULT_PORTS.get(parts.scheme.lower(), GRPC_PORT)
+    try:
+        socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
+    except (OSError, UnicodeError):  # UnicodeError: an invalid host name
+        return False
+    return True
