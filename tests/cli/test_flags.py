@@ -255,6 +255,18 @@ def test_an_older_file_is_replaced_or_stays(run, source, tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([source, target, link])
 
 
+def test_a_source_is_not_replaced_by_results(run, source, tmp_path):
+    """Under any of its names; standard input and backends have no file."""
+    before = source.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(source)
+    for target in (source, link):
+        done = run("list", "-", source, "-o", target)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"failgraph: -o {target} is a source. Give the results another name.\n"
+    assert source.read_bytes() == before
+
+
 def test_a_file_that_cannot_be_written_exits_with_3(run, source, tmp_path):
     """One line names it."""
     for target in (tmp_path / "missing" / "results", tmp_path):

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO, cast
+
+from failgraph.cli.messages import redacted
+from failgraph.errors import ConfigError
+
+
+def reject_source(path: str | None, sources: Sequence[str]) -> None:
+    """Raise ConfigError if the file of `-o` is a source, which it would replace."""
+    for source in sources:
+        if path is not None and os.path.isfile(path) and _is_same_file(path, source):
+            raise ConfigError([redacted(f"-o {path} is a source. Give the results another name.")])
+
+
+def _is_same_file(path: str, source: str) -> bool:
+    try:
+        return os.path.samefile(path, source)
+    except (OSError, ValueError):  # no file of that name, or a name that none can have
+        return False
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from functools import wraps
 from failgraph.cli.filters import query_of
 from failgraph.cli.no_failures import no_rollout_text
 from failgraph.cli.output import LIST, SHOW
-from failgraph.cli.output_file import results_to
+from failgraph.cli.output_file import reject_source, results_to
 from failgraph.cli.results import Results, print_top, print_traces
 from failgraph.cli.source import ReadSource, read_sources
 from failgraph.cli.wanted import split_arguments
@@ -44,6 +44,7 @@ def _reading_command(
 
     @wraps(command)
     def run(arguments: argparse.Namespace) -> int:
+        reject_source(arguments.output, arguments.sources)
         with results_to(arguments.output), _garbage_collector_off():
             return command(arguments)
 
