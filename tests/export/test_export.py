@@ -163,14 +163,13 @@ def test_each_kind_of_unusable_file_is_reported(file, exported, out) -> None:
     strange = {
         file(
             {"a": 1}, b"b", name="other.jsonl"
-        ): " holds neither OTLP spans, saved rows nor a journal: none of its 2 lines is a saved row",
+        ): ": 1 JSON document of another kind: no spans, saved rows or journal lines, and 1 line",
         file(
             {"resourceSpans": []}, name="live.jsonl"
-        ): " contains no trace: only 1 JSON document without spans",
-        file(
-            {"a": 1}, name="one.jsonl"
-        ): " holds neither OTLP spans, saved rows nor a journal: its only line is not a saved row",
-        file(INPUT, name="inputs.jsonl"): " has the inputs of rollouts, not their results;",
+        ): ": 1 JSON document of OTLP without any span",
+        file({"a": 1}, name="one.jsonl"): ": 1 JSON document of another kind",
+        file(b"<html>", name="page.jsonl"): ": an HTML page, perhaps a login, not traces",
+        file(INPUT, name="inputs.jsonl"): ": the inputs of rollouts, not their results.",
         out.with_name("missing.jsonl"): ": No such file or directory",
         out.with_name("rows.zst"): " is compressed with zstandard, which is not supported;",
     }
@@ -189,7 +188,7 @@ def test_each_kind_of_unusable_file_is_reported(file, exported, out) -> None:
     assert done == (
         0,
         "0 rows: 0 exported, 0 already there, 0 not a failure, 0 malformed\n",
-        f"failgraph: {empty} is empty\n",
+        f"failgraph: {empty}: empty\n",
     )
     assert exported(clean, "-o", target) == (
         0,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,7 @@ from failgraph.export.otlp_documents import span_groups
 from failgraph.export.otlp_spans import lost_fields
 from failgraph.readers import read
 from failgraph.view import show_row
+from gym_rows import FAILING, lines
 from journals import line
 from otlp_file import process, seen, span, write
 from otlp_server import Receiver
@@ -245,7 +248,7 @@ def test_what_cannot_be_read_is_named(exported, out, tmp_path) -> None:
     done = exported(source, "-o", out)
     assert (done.code, done.out) == (0, "1 span: 1 exported, 0 already there\n")
     assert done.err.splitlines() == [
-        f"failgraph: {source}: line 2 is not valid JSON",
+        f"failgraph: {source}: line 2 is not JSON",
         f"failgraph: {source}: line 3: a span without a valid id",
     ]
 
@@ -254,9 +257,9 @@ def test_what_cannot_be_read_is_named(exported, out, tmp_path) -> None:
     ("content", "says"),
     [
         (b'{"data": [{"traceID": "ab", "spans": [], "processes": {}}]}', "/api/v3/traces/ID"),
-        (b'{"resourceSpans": []}', "contains no trace"),
-        (b'{"resourceSpans": [{"scopeSp', "contains no trace: line 1 is not valid JSON"),
-        (b"\x0a\x05\x01\x02\x03", "contains no trace"),
+        (b'{"resourceSpans": []}', "f: 1 JSON document of OTLP without any span"),
+        (b'{"resourceSpans": [{"scopeSp', "f: line 1 is incomplete JSON. Is the file cut"),
+        (b"\x0a\x05\x01\x02\x03", "f: looks like damaged protobuf"),
     ],
 )
 def test_a_file_without_spans_is_reported(content, says, exported, out, tmp_path) -> None:
@@ -276,3 +279,64 @@ def test_a_refused_batch_of_spans_is_counted(exported, tmp_path) -> None:
     assert done.code == 3
     assert done.out == "2 spans: 0 exported, 0 already there, 2 not sent\n"
     assert "0 of 2 spans sent; safe to repeat." in done.err
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A directory with spans, a journal below it, saved rows, and a file of something else."""
+    folder = tmp_path / "run"
+    (folder / "journal").mkdir(parents=True)
+    write(folder / "traces.jsonl", process(span(1, None, seen(event("a")))))
+    (folder / "journal" / "a.jsonl").write_bytes(line("a") + line("lost"))
+    (folder / "rollouts.jsonl").write_bytes(lines(*(case.row for case in FAILING)))
+    (folder / "config.json").write_text('{"seed": 1}')
+    return folder
+
+
+def test_a_directory_is_a_run(run, exported, out) -> None:
+    """Its traces, rows and journals are exported together; a file of something else is named."""
+    done = exported(run, "-o", out)
+    count = len(FAILING) + 2
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "1 span: 1 exported, 0 already there"
+    assert done.out.splitlines()[1].startswith(f"{count} rows: {count - 1} exported")
+    assert f"not used: {run / 'config.json'}: " in done.err
+    assert read(out).trace_ids == read(run).trace_ids
+
+
+def test_the_output_may_be_in_the_directory(run, exported, out) -> None:
+    """It is no source of itself, so that the export can be repeated."""
+    target = run / "all.jsonl"
+    assert exported(run, "-o", target).code == 0
+    before = target.read_bytes()
+    assert exported(run, "-o", target).code == 0
+    assert target.read_bytes() == before
+
+
+def test_a_directory_without_anything_to_export_is_an_error(exported, out, tmp_path) -> None:
+    """Each of its files is named; so is a directory without files."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    done = exported(folder, "-o", out)
+    assert (done.code, f"{folder}: a directory without files" in done.err) == (3, True)
+    (folder / "config.json").write_text('{"seed": 1}')
+    done = exported(folder, "-o", out)
+    assert (done.code, f"failgraph: {folder / 'config.json'}: " in done.err) == (3, True)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("source", ["jaeger", "tempo", "http://localhost:16686"])
+def test_a_backend_is_no_source_of_an_export(source, exported, out) -> None:
+    """The message says what to do, and nothing is written."""
+    done = exported(source, "-o", out)
+    assert (done.code, done.out) == (2, "")
+    assert f"export reads files, not {source}." in done.err
+    assert not out.exists()
+
+
+def test_standard_input_is_exported(out, tmp_path) -> None:
+    """Of any kind; a pipe is read once."""
+    source = write(tmp_path / "f.jsonl", process(span(1, None)))
+    command = [sys.executable, "-m", "failgraph", "export", "-", "-o", str(out)]
+    done = subprocess.run(command, input=source.read_bytes(), capture_output=True, check=True)
+    assert done.stdout == b"1 span: 1 exported, 0 already there\n"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from failgraph.export.result import ExportResult
 
 _MAX_FIELDS = 10  # fields of spans named in a message
+_MAX_UNUSED = 5  # files of directories named in a message
 _MAX_CLASSES = 10  # unknown failure classes named in a message
 
 
@@ -78,6 +79,11 @@ def _notes(result: ExportResult) -> Iterator[str]:
     yield from result.problems
     if result.unnamed:
         yield f"{count_of(result.unnamed, 'more malformed row', 'more malformed rows')}"
+    if result.unused:
+        more = len(result.unused) - _MAX_UNUSED
+        yield from (f"not used: {problem}" for problem in result.unused[:_MAX_UNUSED])
+        if more > 0:
+            yield f"not used: {count_of(more, 'more file', 'more files')}"
     if result.unknown_classes:
         yield f"unknown failure classes, kept unchanged: {_unknown_classes(result)}"
     if result.lost_fields:

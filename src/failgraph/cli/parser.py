@@ -101,13 +101,8 @@ def _add_show(parser: SourceParser) -> None:
     _add_reading(parser, with_ids=True)
 
 
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "sources",
-        metavar="SOURCE",
-        nargs="+",
-        help="file of spans (OTLP), saved rollouts or a journal, or - for standard input",
-    )
+def _add_export(parser: SourceParser) -> None:
+    add_sources(parser, files_only=True)
     parser.add_argument(
         "-o",
         "--output",
@@ -177,7 +172,7 @@ _COMMANDS = (
         "send spans, saved rollouts or journals to an OTLP endpoint or a file",
         "exporting:export",
         _add_export,
-        example="failgraph export rollouts_failures.jsonl -o http://localhost:4317",
+        example="failgraph export run/rollouts_failures.jsonl -o http://localhost:4317",
     ),
     _Command(
         "run",

@@ -49,15 +49,23 @@ def _ids(parsed: argparse.Namespace) -> list[str]:
     return ids or []
 
 
-def add_sources(parser: SourceParser, *, with_ids: bool = False) -> None:
+_SOURCES = (
+    "file, directory of a run, - for standard input, jaeger, tempo, or URL of either; several are"
+    " read as one"
+)
+_FILES = (
+    "file of spans (OTLP), saved rollouts or a journal; directory of them; - for standard input"
+)
+
+
+def add_sources(parser: SourceParser, *, with_ids: bool = False, files_only: bool = False) -> None:
     """Add SOURCE..., and ID... if wanted, to the parser of a command."""
     parser.takes_sources, parser.takes_ids = True, with_ids
     parser.add_argument(
         "sources",
         metavar="SOURCE",
         nargs="+",
-        help="file, directory of a run, - for standard input, jaeger, tempo, or URL of either;"
-        " several are read as one",
+        help=_FILES if files_only else _SOURCES,
     )
     if with_ids:
         parser.add_argument(

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 
-from failgraph.export.inputs import InputItem, JournalFailure, SavedAttempt, read_input, spans_first
+from failgraph.errors import SourceError
+from failgraph.export.inputs import (
+    InputItem,
+    JournalFailure,
+    RejectedFile,
+    SavedAttempt,
+    read_input,
+    spans_first,
+)
 from failgraph.export.otlp_documents import SpanGroup
 from failgraph.export.result import ExportResult
 from failgraph.export.sending import Sender
 from failgraph.export.targets import open_target
-from failgraph.readers.source import Progress
+from failgraph.readers.journal_ids import JournalIds
+from failgraph.readers.source import Progress, SourceFile, no_files_error, open_files
+from failgraph.redaction.display import display
 
 
 def export_sources(
-    paths: Sequence[str],
+    sources: Sequence[str],
     output: str,
     environ: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
@@ -22,7 +33,7 @@ def export_sources(
     """Write spans, and saved rows and journals as spans, to a file or an endpoint.
 
     Args:
-        paths: The files to read.
+        sources: The files and directories to read; `-` is standard input.
         output: The file or endpoint that gets their traces.
         environ: Configures the exporter of an endpoint.
         progress: Called with the bytes read and the bytes of all files.
@@ -35,17 +46,55 @@ def export_sources(
         SourceError: The file cannot be written.
     """
     result = ExportResult()
-    with open_target(output, paths, environ) as target:
+    with ExitStack() as stack:
+        files = _open(sources, output, result, stack)
+        target = stack.enter_context(open_target(output, sources, environ))
         result.into_file = target.is_file
-        sender = Sender(target, result)
-        inputs = [*spans_first(paths)]
-        for path, progress_of_file in zip(inputs, _progress_by_file(inputs, progress), strict=True):
-            for item in read_input(path, progress_of_file):
-                result.count_input(item)
-                if not _add(sender, item):
-                    return result
-        sender.send()
+        _send(files, Sender(target, result), result, progress)
+    result.close()
     return result
+
+
+def _open(
+    sources: Sequence[str], output: str, result: ExportResult, stack: ExitStack
+) -> list[SourceFile]:
+    """Open all files, each once. The output may be in a directory that is read; it is left out."""
+    files: dict[tuple[int, int], SourceFile] = {}
+    for source in sources:
+        try:
+            opened = stack.enter_context(open_files(source))
+            if not opened.files and not opened.unopened:
+                raise no_files_error(source)
+        except SourceError as error:
+            result.refused.append(display(str(error), 2000))
+            continue
+        result.unused += map(display, opened.unopened)
+        for file in opened.files:
+            status = os.fstat(file.file.fileno())
+            if not (file.is_member and _is_output(status, output)):
+                files.setdefault((status.st_dev, status.st_ino), file)
+    return list(files.values())
+
+
+def _is_output(status: os.stat_result, output: str) -> bool:
+    return os.path.exists(output) and os.path.samestat(status, os.stat(output))
+
+
+def _send(
+    files: Sequence[SourceFile], sender: Sender, result: ExportResult, progress: Progress | None
+) -> None:
+    """Send what the files hold, until the target refuses something."""
+    ordered = spans_first(files)
+    journal_ids = JournalIds()
+    for file, progress_of_file in zip(ordered, _progress_by_file(ordered, progress), strict=True):
+        for item in read_input(file, journal_ids, progress_of_file):
+            if isinstance(item, RejectedFile) and file.is_member:
+                result.unused.append(item.problem)
+                continue
+            result.count_input(item)
+            if not _add(sender, item):
+                return
+    sender.send()
 
 
 def _add(sender: Sender, item: InputItem) -> bool:
@@ -57,10 +106,12 @@ def _add(sender: Sender, item: InputItem) -> bool:
     return True
 
 
-def _progress_by_file(paths: Sequence[str], progress: Progress | None) -> Iterator[Progress | None]:
+def _progress_by_file(
+    files: Sequence[SourceFile], progress: Progress | None
+) -> Iterator[Progress | None]:
     """Yield the progress callback of each file, which counts on top of the files before it."""
-    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
-    for number in range(len(paths)):
+    sizes = [os.fstat(file.file.fileno()).st_size for file in files]
+    for number in range(len(files)):
         if progress is None:
             yield None
         else:

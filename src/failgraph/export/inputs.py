@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
 from failgraph.errors import SourceError
@@ -15,16 +15,7 @@ from failgraph.readers.journal_ids import JournalIds, SpanIds
 from failgraph.readers.lines import numbered_lines
 from failgraph.readers.row_attempts import RowAttempt, read_attempt
 from failgraph.readers.row_shapes import row_shape
-from failgraph.readers.source import (
-    GZIP_ERRORS,
-    HEAD_SIZE,
-    STDIN,
-    Progress,
-    SourceFile,
-    decompressed,
-    open_source,
-    source_name,
-)
+from failgraph.readers.source import GZIP_ERRORS, HEAD_SIZE, Progress, SourceFile, decompressed
 from failgraph.redaction.display import display
 
 _MAX_HELD = 20  # malformed rows kept until the file turns out to have rows
@@ -94,49 +85,50 @@ InputItem = (
 )
 
 
-def read_input(path: str, progress: Progress | None = None) -> Iterator[InputItem]:
+def read_input(
+    file: SourceFile, journal_ids: JournalIds, progress: Progress | None = None
+) -> Iterator[InputItem]:
     """Read a file and yield one item for each of its rows or journal lines, or groups of spans.
 
     If the file is empty, damaged or something else, the last item says so; nothing is raised.
 
     Args:
-        path: A file of spans or rows, a journal file or a journal's directory. Gzip is unpacked.
+        file: A file of spans, rows or journal lines. Gzip is unpacked.
+        journal_ids: The ids of what the journals of this export hold. One incident may be in
+            several files.
         progress: Called with the bytes read and the size of the file.
     """
+    name = display(file.name)
     try:
-        with open_source(path) as file:
-            written_unix_nano = os.fstat(file.fileno()).st_mtime_ns
-            source = SourceFile(source_name(path), file)
-            head = decompressed(source).read(HEAD_SIZE)
-            stream = decompressed(source, progress)
-            if holds_spans(head):
-                yield from _span_items(SpanFile(source, head), stream)
-            else:
-                yield from _FileReader(source.name, written_unix_nano).items(stream)
+        head = decompressed(file).read(HEAD_SIZE)
+        stream = decompressed(file, progress)
+        if holds_spans(head):
+            yield from _span_items(SpanFile(file, head), stream)
+        else:
+            written_unix_nano = os.fstat(file.file.fileno()).st_mtime_ns
+            reader = _FileReader(name, written_unix_nano, journal_ids)
+            yield from reader.items(stream)
+            if reader.is_foreign:  # spans that do not begin as usual, or something else
+                yield from _span_items(SpanFile(file, head), decompressed(file))
     except SourceError as error:
         yield RejectedFile(display(str(error), 2000))
     except GZIP_ERRORS:
         yield RejectedFile(
-            f"{display(path)}: damaged or incomplete gzip data;"
-            " what comes before the damage was exported"
+            f"{name}: damaged or incomplete gzip data; what comes before the damage was exported"
         )
+    except OSError as error:
+        yield RejectedFile(f"{name}: {error.strerror or error}")
 
 
-def spans_first(paths: Sequence[str]) -> list[str]:
-    """Return the files with those of spans first: these need no copy of a failure from a journal.
-
-    Standard input, which can be read once, comes last.
-    """
-    return sorted(paths, key=lambda path: not (path != STDIN and _is_span_file(path)))
+def spans_first(files: Iterable[SourceFile]) -> list[SourceFile]:
+    """Return the files with those of spans first: these need no copy of a failure from a journal."""
+    return sorted(files, key=lambda file: not _is_span_file(file))
 
 
-def _is_span_file(path: str) -> bool:
+def _is_span_file(file: SourceFile) -> bool:
     try:
-        if not os.path.isfile(path):
-            return False
-        with open_source(path) as file:
-            return holds_spans(decompressed(SourceFile(path, file)).read(HEAD_SIZE))
-    except (SourceError, *GZIP_ERRORS):
+        return holds_spans(decompressed(file).read(HEAD_SIZE))
+    except (SourceError, OSError, *GZIP_ERRORS):
         return False
 
 
@@ -153,11 +145,11 @@ class _FileReader:
     Otherwise a file of something else would be reported as thousands of malformed rows.
     """
 
-    def __init__(self, path: str, written_unix_nano: int) -> None:
-        self._name = display(path)
+    def __init__(self, name: str, written_unix_nano: int, journal_ids: JournalIds) -> None:
+        self._name = name
         self._written_unix_nano = written_unix_nano
         self._has_rows = False
-        self._journal_ids = JournalIds()
+        self._journal_ids = journal_ids
         self._held: list[MalformedRow] = []
         self._malformed_count = self._input_count = 0
 
@@ -168,28 +160,19 @@ class _FileReader:
             yield from self._too_long(too_long)
             yield from self._line(number, line)
         yield from self._too_long(too_long)
-        if not self._has_rows:
-            yield self._without_rows()
+        if self._input_count and not self._has_rows:
+            yield RejectedFile(
+                f"{self._name}: the inputs of rollouts, not their results."
+                " Give the file that was collected."
+            )
+        elif not (self._has_rows or self._malformed_count):
+            # Gym leaves an empty failures file beside the rows of a run without failures.
+            yield EmptyFile(f"{self._name}: empty")
 
-    def _without_rows(self) -> EmptyFile | RejectedFile:
-        """Say what the file is."""
-        if self._input_count:
-            return RejectedFile(
-                f"{self._name} has the inputs of rollouts, not their results;"
-                " give the file that was collected"
-            )
-        if self._malformed_count == 1:
-            return RejectedFile(
-                f"{self._name} holds neither OTLP spans, saved rows nor a journal:"
-                " its only line is not a saved row"
-            )
-        if self._malformed_count:
-            return RejectedFile(
-                f"{self._name} holds neither OTLP spans, saved rows nor a journal:"
-                f" none of its {self._malformed_count} lines is a saved row"
-            )
-        # Gym leaves an empty failures file beside the rows of a run without failures.
-        return EmptyFile(f"{self._name} is empty")
+    @property
+    def is_foreign(self) -> bool:
+        """True if no line is a row, but there are lines. Complete once `items` has ended."""
+        return bool(self._malformed_count) and not (self._has_rows or self._input_count)
 
     def _line(self, number: int, line: bytes) -> Iterator[InputItem]:
         try:

@@ -44,6 +44,7 @@ class ExportResult:
         spans_not_sent: Spans that the target refused.
         lost_fields: Names of fields of spans that were exported without them: OpenTelemetry's
             exporters do not send them to an endpoint.
+        unused: Sentences about files of directories that hold nothing to export.
         refused: Sentences about files that cannot be read or are something else, and about a
             target that refused rows.
     """
@@ -65,6 +66,7 @@ class ExportResult:
     spans_malformed: int = 0
     spans_not_sent: int = 0
     lost_fields: frozenset[str] = frozenset()
+    unused: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     @property
@@ -94,6 +96,12 @@ class ExportResult:
                 self._count_class(attempt.failure_class)
             case JournalFailure():
                 self.rows += 1
+
+    def close(self) -> None:
+        """End the export. Files that hold nothing are an error only if there are no others."""
+        if not self.rows and not self.spans:
+            self.refused += self.unused
+            self.unused = []
 
     def _count_malformed(self, problem: str) -> None:
         self.malformed += 1

@@ -9,6 +9,7 @@ from typing import IO
 from failgraph.export.otlp_documents import SpanGroup, span_groups
 from failgraph.losses import Loss
 from failgraph.readers.api_responses import unwrap
+from failgraph.readers.file_pass import is_html
 from failgraph.readers.json_documents import json_documents
 from failgraph.readers.protobuf_messages import is_framed, looks_like_protobuf, message_fields
 from failgraph.readers.source import SourceFile
@@ -30,14 +31,14 @@ class SpanFile:
     """A file of spans.
 
     Attributes:
-        problems: Sentences about what could not be read. Complete once `groups` has ended.
+        problems: Sentences about what could not be read besides. Complete once `groups` has ended.
         rejection: A sentence if the file has no span, else None. Complete as above.
     """
 
     def __init__(self, source: SourceFile, head: bytes) -> None:
         self._name = display(source.name)
         self._head = head
-        self._summary = SourceSummary()
+        self._summary = SourceSummary(is_html=is_html(head), is_protobuf=looks_like_protobuf(head))
         self.problems: list[str] = []
         self.rejection: str | None = None
 
@@ -54,17 +55,16 @@ class SpanFile:
     def _close(self) -> None:
         summary = self._summary
         summary.close()
-        losses: list[Loss] = [*summary.losses, *summary.partial_trace_losses()]
-        self.problems += [f"{self._name}: {display(loss.detail)}" for loss in losses]
         if summary.spans:
-            return
-        if _JAEGER_KEY.search(self._head):
+            losses: list[Loss] = [*summary.losses, *summary.partial_trace_losses()]
+            self.problems += [f"{self._name}: {display(loss.detail)}" for loss in losses]
+        elif _JAEGER_KEY.search(self._head):
             self.rejection = (
                 f"{self._name}: Jaeger's own JSON cannot be exported, since it is not whole."
                 " Get the trace from Jaeger's API v3 (/api/v3/traces/ID), which returns OTLP."
             )
         else:
-            self.rejection = f"{self._name} contains no trace: {summary.no_trace_reason()}"
+            self.rejection = f"{self._name}: {display(summary.no_trace_reason())}"
 
 
 def _json_groups(stream: IO[bytes], _: bytes, summary: SourceSummary) -> Iterator[SpanGroup]:

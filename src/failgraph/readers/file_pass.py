@@ -54,6 +54,11 @@ def read_pass(
         raise NoTraceError(f"{source.name}: {summary.no_trace_reason()}")
 
 
+def is_html(head: bytes) -> bool:
+    """Return True if a file that begins so is an HTML page."""
+    return head.lstrip()[:9].lower().startswith(_HTML_STARTS)
+
+
 def _spans(
     source: SourceFile,
     summary: SourceSummary,
@@ -63,7 +68,7 @@ def _spans(
 ) -> Iterator[SpanRecord]:
     head = decompressed(source).read(HEAD_SIZE)
     stream = decompressed(source, progress)
-    summary.is_html = head.lstrip()[:9].lower().startswith(_HTML_STARTS)
+    summary.is_html = is_html(head)
     if looks_like_protobuf(head):
         summary.is_protobuf = True
         yield from protobuf_spans(stream, head, summary, plan)
