@@ -170,7 +170,6 @@ def test_each_kind_of_unusable_file_is_reported(file, exported, out) -> None:
         file({"a": 1}, name="one.jsonl"): ": 1 JSON document of another kind",
         file(b"<html>", name="page.jsonl"): ": an HTML page, perhaps a login, not traces",
         file(INPUT, name="inputs.jsonl"): ": the inputs of rollouts, not their results.",
-        out.with_name("missing.jsonl"): ": No such file or directory",
         out.with_name("rows.zst"): " is compressed with zstandard, which is not supported;",
     }
     out.with_name("rows.zst").write_bytes(b"\x28\xb5\x2f\xfd123")
@@ -195,6 +194,17 @@ def test_each_kind_of_unusable_file_is_reported(file, exported, out) -> None:
         "1 row: 0 exported, 0 already there, 1 not a failure, 0 malformed\n",
         "",
     )
+
+
+def test_a_source_that_does_not_exist_stops_the_export(file, exported, out) -> None:
+    """Nothing is written: the name may be mistyped."""
+    missing = out.with_name("missing.jsonl")
+    assert exported(file(FAILING[0].row), missing, "-o", out) == (
+        3,
+        "",
+        f"failgraph: {missing}: No such file or directory\n",
+    )
+    assert not out.exists()
 
 
 def test_rows_before_damaged_gzip_data_are_exported(file, exported, out) -> None:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from failgraph.errors import SourceError
 from failgraph.export.inputs import (
     InputItem,
     JournalFailure,
@@ -43,7 +42,7 @@ def export_sources(
 
     Raises:
         ConfigError: `output` is neither an endpoint nor a file that can be appended to.
-        SourceError: The file cannot be written.
+        SourceError: A source does not exist, or the file cannot be written. Nothing was sent then.
     """
     result = ExportResult()
     with ExitStack() as stack:
@@ -61,13 +60,9 @@ def _open(
     """Open all files, each once. The output may be in a directory that is read; it is left out."""
     files: dict[tuple[int, int], SourceFile] = {}
     for source in sources:
-        try:
-            opened = stack.enter_context(open_files(source))
-            if not opened.files and not opened.unopened:
-                raise no_files_error(source)
-        except SourceError as error:
-            result.refused.append(display(str(error), 2000))
-            continue
+        opened = stack.enter_context(open_files(source))
+        if not opened.files and not opened.unopened:
+            raise no_files_error(source)
         result.unused += map(display, opened.unopened)
         for file in opened.files:
             status = os.fstat(file.file.fileno())
