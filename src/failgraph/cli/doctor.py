@@ -66,7 +66,7 @@ def _summary(problems: int) -> Line:
 
 
 def _trace_source(given: str) -> TraceSource:
-    """Return what reads a trace from a backend, or from a file that a Collector writes."""
+    """Return a source for the round trip: a backend, or a file that a Collector writes."""
     from failgraph.doctor import TraceSource
 
     address = address_of(given, current(), os.path.exists)
@@ -80,7 +80,7 @@ def _trace_source(given: str) -> TraceSource:
 
 
 def _read_so_far(path: str) -> Reading:
-    """Read a file that a Collector may still be writing: without a whole trace it is empty."""
+    """Read a file that a Collector may still be writing, so that it may have no trace yet."""
     try:
         return read(path)
     except SourceError:

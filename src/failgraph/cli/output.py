@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TextIO
 
+from failgraph.backends import FetchProgress
 from failgraph.readers import Trace
+from failgraph.readers.source import Progress
 from failgraph.view import failure_tree, line_text, list_line, list_row, show_row, tree_text
 from failgraph.view.lines import Line
-
-ProgressCallback = Callable[[int, int], None]  # done, total
 
 
 class TraceFormat(NamedTuple):
@@ -77,8 +77,12 @@ SHOW = TraceFormat(show_row, draw_trees)
 
 
 @contextmanager
-def reading_progress() -> Iterator[ProgressCallback | None]:
-    """Show a bar of the bytes read. Yield the callback for it, or None if stderr is no terminal."""
+def reading_progress() -> Iterator[Progress | None]:
+    """Show a bar of the bytes read, if standard error is a terminal.
+
+    Yields:
+        The callback that updates the bar, or None without a bar.
+    """
     terminal = _terminal(sys.stderr)
     if terminal is None:
         yield None
@@ -88,8 +92,12 @@ def reading_progress() -> Iterator[ProgressCallback | None]:
 
 
 @contextmanager
-def fetching_progress() -> Iterator[ProgressCallback | None]:
-    """Show a bar of the traces fetched. Yield the callback for it, or None as above."""
+def fetching_progress() -> Iterator[FetchProgress | None]:
+    """Show a bar of the traces fetched, if standard error is a terminal.
+
+    Yields:
+        The callback that updates the bar, or None without a bar.
+    """
     terminal = _terminal(sys.stderr)
     if terminal is None:
         yield None
@@ -99,7 +107,7 @@ def fetching_progress() -> Iterator[ProgressCallback | None]:
 
 
 def _terminal(stream: TextIO) -> _Terminal | None:
-    """Return a terminal for rich, or None if the stream is none or rich is not installed."""
+    """Return a terminal, or None if the stream is not one or rich is not installed."""
     if not stream.isatty():
         return None
     try:

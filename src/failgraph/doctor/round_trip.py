@@ -48,7 +48,7 @@ def check_round_trip(
         yield CheckResult(PART, "problem", "nothing was recorded: see the settings above")
         return
     lost = list(report_differences(graph.report, graph.trace.report))
-    yield from _leg("in this process, between `record` and the exporter", lost)
+    yield from _loss_results("in this process, between `record` and the exporter", lost)
     failure = _export(endpoint, graph.spans, environ)
     if failure is not None:
         yield CheckResult(PART, "problem", f"cannot export to {endpoint.address}: {failure}")
@@ -79,10 +79,10 @@ def _check_source(
         yield CheckResult(PART, "problem", text)
         return
     lost = list(trace_differences(sent, received))
-    yield from _leg(f"between the exporter and {source.name}", lost)
+    yield from _loss_results(f"between the exporter and {source.name}", lost)
 
 
-def _leg(where: str, lost: Sequence[str]) -> Iterator[CheckResult]:
+def _loss_results(where: str, lost: Sequence[str]) -> Iterator[CheckResult]:
     if not lost:
         yield CheckResult(PART, "ok", f"nothing was lost {where}")
     for difference in lost:
