@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TextIO
 
-from failgraph.backends import FetchProgress
 from failgraph.readers import Trace
 from failgraph.readers.source import Progress
 from failgraph.view import failure_tree, line_text, list_line, list_row, show_row, tree_text
@@ -92,7 +91,7 @@ def reading_progress() -> Iterator[Progress | None]:
 
 
 @contextmanager
-def fetching_progress() -> Iterator[FetchProgress | None]:
+def fetching_progress() -> Iterator[Progress | None]:
     """Show a bar of the traces fetched, if standard error is a terminal.
 
     Yields:
