@@ -207,8 +207,9 @@ CASES = {
     ),
     "half a document": Case(
         raw(b'HTTP/1.1 200 OK\r\n\r\n{"result":{"resourceSpans":['),
-        "Jaeger at {url} contains no trace: line 1 is not valid JSON; the data may be cut, still being"
-        " written, or in another format; FAILGRAPH_JAEGER_URL must be the address in front of /api",
+        "Jaeger at {url} contains no trace: line 1 is not valid JSON; the data may be cut,"
+        " still being written, or in another format; FAILGRAPH_JAEGER_URL must be the address"
+        " in front of /api",
     ),
 }
 

@@ -290,16 +290,16 @@ def test_read_backend_returns_one_trace(fleet):
 
 def test_progress(fleet):
     """The callback is called for the search, and for each trace with their number."""
-    settings, told = Settings(jaeger_url=fleet), []
+    settings, calls = Settings(jaeger_url=fleet), []
     address = address_of("jaeger", settings, lambda _: False)
     since = T0 + NOW - 100 * SECOND
     read_backend(
         address,
         Query(kinds=frozenset({"late"}), since_unix_nano=since),
         settings,
-        lambda *at: told.append(at),
+        lambda *counts: calls.append(counts),
     )
-    assert told == [(0, 0), (0, 1)]
+    assert calls == [(0, 0), (0, 1)]
 
 
 # --- only with a stand-in
@@ -433,8 +433,8 @@ def test_a_full_disk(run, monkeypatch):
     assert (code, err) == (
         3,
         (
-            "failgraph: cannot write temporary files: No space left on device; set TMPDIR to another"
-            " directory\n"
+            "failgraph: cannot write temporary files: No space left on device; set TMPDIR to"
+            " another directory\n"
         ),
     )
 
