@@ -1,4 +1,4 @@
-"""The tables of the documentation that are made from the code: `python tests/support/doc_tables.py` writes them."""
+"""The documentation's tables made from the code; `python tests/support/doc_tables.py` writes them."""
 
 from __future__ import annotations
 

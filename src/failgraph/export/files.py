@@ -24,7 +24,7 @@ class TraceFile(NamedTuple):
 
     Attributes:
         exporter: Appends spans to it.
-        known_keys: The keys of what it already has.
+        known_keys: The keys of the attempts and failures that it has.
     """
 
     exporter: SpanExporter

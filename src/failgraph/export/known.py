@@ -18,7 +18,7 @@ def key_of_input(item: FailureInput) -> bytes:
 
 
 def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
-    """Yield the keys of what a span of the file has."""
+    """Yield the keys of the attempt and the failures on a span of the file."""
     if span.is_row:
         yield bytes.fromhex(span.trace_id)
     for event in span.events:

@@ -136,8 +136,8 @@ _PARSERS: Mapping[str, Callable[[str, str], Parsed[Any]]] = {
 
 _OWN_REDACTION = (REDACT_PATTERNS, REDACT_WITH)
 
-# What applies instead of the default if the value of a privacy setting is bad: the user wanted texts
-# hidden, and reports only for clients that know the token.
+# What applies instead of the default if the value of a privacy setting is bad: the user wanted
+# texts hidden, and reports only for clients that know the token.
 _STRICTER: Mapping[str, Mapping[str, object]] = {
     REASON: {"reason": False},
     PEER_TOKEN: {"reply": "never", "peers": ("",)},
