@@ -32,7 +32,7 @@ class ExportTarget:
         name: The file or endpoint, safe to show.
         exporter: Writes or sends spans.
         log: What OpenTelemetry has logged since the target was opened.
-        known_keys: The keys of the attempts and failures that it has. Empty for an endpoint, which cannot tell.
+        known_keys: The keys of the attempts and failures that it has. Empty for an endpoint.
         is_file: True for a file, False for an endpoint.
     """
 
