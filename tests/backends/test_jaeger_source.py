@@ -191,6 +191,7 @@ def test_filters(options, expected, fleet, run):
     assert (code, ids(shown)) == (0, ids(rows)), err
 
 
+@pytest.mark.slow
 def test_more_traces_than_a_response_holds(fleet, run):
     """The newest are shown, and a note says that there are more."""
     asked = ("list", "jaeger", "--service", "many")
@@ -251,6 +252,7 @@ def test_the_share_of_too_many_traces_is_unknown(fleet, run, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_very_early_since(fleet, run):
     """It finds all traces; no API gets a time that it cannot represent."""
     asked = ("list", "jaeger", "--limit", "3", "--since")
