@@ -69,6 +69,7 @@ def place(receiver: Receiver) -> str:
     )
 
 
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize(
     "ways",
     [
