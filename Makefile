@@ -1,15 +1,19 @@
-# make demo      run a service with real faults, and print the failure graphs of its traces
-# make test      run the tests, in at most 3 minutes (ARGS goes to pytest)
-# make test-all  run all tests, the slow ones and those with real backends too (ARGS goes to pytest)
-# make lint      run ruff and mypy
-# make bench     measure what failgraph costs, as ratios (ARGS=--quick: roughly)
-# make backends  build a real Jaeger, a real Collector and Compose's loader from their Go modules into a cache, for `make test-all`
-# make gym       install NeMo Gym releases into a cache, for `make test-all`
-# make screenshot  take the picture in the README, from Jaeger's page (see tests/support/screenshot.py)
-# make soak      record 10 million failures in one process (1 to 2 hours): memory must stay flat (TRACES of ten failures each)
-# Each makes its virtual environment in VENV. PYTHON chooses another interpreter; INSTALL, EDITABLE, PINS and GROUP say what
-# is installed. PROVIDERS are packages whose tracer providers some tests meet. They are installed into a folder of their own:
-# logfire is a plug-in of pydantic's and would load itself everywhere, and the wheel of nemo-lens asks for Python 3.13.
+# make demo        run a service with real faults, and print the failure graphs of its traces
+# make test        run the tests that need Python only, in at most 3 minutes (ARGS goes to pytest)
+# make test-all    run all tests, also slow ones and those with real programs (ARGS goes to pytest)
+# make lint        run ruff and mypy
+# make bench       measure what failgraph costs, as ratios (ARGS=--quick: roughly)
+# make backends    build a real Jaeger, a real Collector and Compose's loader for `make test-all`,
+#                  from their Go modules into a cache
+# make gym         install NeMo Gym releases for `make test-all`, into a cache
+# make screenshot  take the picture in the README, from Jaeger's page (tests/support/screenshot.py)
+# make soak        record 10 million failures in one process, in 1 to 2 hours: memory must stay flat
+#                  (TRACES of ten failures each)
+#
+# Each makes its virtual environment in VENV. PYTHON chooses another interpreter; INSTALL, EDITABLE,
+# PINS and GROUP say what is installed. PROVIDERS are packages whose tracer providers some tests
+# meet. They go into a folder of their own: logfire is a plug-in of pydantic's and would load itself
+# everywhere, and the wheel of nemo-lens asks for Python 3.13.
 
 PYTHON  ?= python3
 VENV    ?= .venv

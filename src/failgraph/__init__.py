@@ -1,6 +1,7 @@
 """NeMo Gym's failure records in OpenTelemetry traces, and back out of them.
 
-Each name is loaded on first use: importing this package loads neither pydantic nor the OpenTelemetry SDK.
+Each name is loaded on first use: importing this package loads neither pydantic nor the
+OpenTelemetry SDK.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ MEANING: Mapping[LossKind, str] = MappingProxyType(
 HIDDEN: Mapping[str, str] = MappingProxyType(
     {
         "`dropped_events`": (
-            "there are no counts of what a span dropped, so `omitted` is missing as well"
+            "the numbers of dropped events and attributes are absent, so `omitted` is missing too"
         ),
         "nanoseconds": (
             "times and durations are cut to µs, so a span ends up to 2 µs early; failures of the"

@@ -202,6 +202,7 @@ def test_filters(options, expected, fleet, run):
     assert (code, ids(shown)) == (0, ids(rows)), err
 
 
+@pytest.mark.slow
 def test_more_traces_than_a_response_holds(fleet, run):
     """The newest are shown, and a note says that there are more."""
     asked = ("list", "jaeger", "--service", "many")
@@ -262,6 +263,7 @@ def test_the_share_of_too_many_traces_is_unknown(fleet, run, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_very_early_since(fleet, run):
     """It finds all traces; no API gets a time that it cannot represent."""
     asked = ("list", "jaeger", "--limit", "3", "--since")
@@ -311,16 +313,16 @@ def test_read_backends_returns_one_trace(fleet):
 
 def test_progress(fleet):
     """The callback is called for the search, and for each trace with their number."""
-    settings, told = Settings(jaeger_url=fleet), []
+    settings, calls = Settings(jaeger_url=fleet), []
     address = address_of("jaeger", settings, lambda _: False)
     since = T0 + NOW - 100 * SECOND
     read_backends(
         [address],
         BackendRequest(Query(kinds=frozenset({"late"}), since_unix_nano=since)),
         settings,
-        lambda *at: told.append(at),
+        lambda *counts: calls.append(counts),
     )
-    assert told == [(0, 0), (0, 1)]
+    assert calls == [(0, 0), (0, 1)]
 
 
 # --- only with a stand-in
@@ -454,8 +456,8 @@ def test_a_full_disk(run, monkeypatch):
     assert (code, err) == (
         3,
         (
-            "failgraph: cannot write temporary files: No space left on device; set TMPDIR to another"
-            " directory\n"
+            "failgraph: cannot write temporary files: No space left on device; set TMPDIR to"
+            " another directory\n"
         ),
     )
 

@@ -28,24 +28,23 @@ class Backend:
 
 
 @given(st.data())
-def test_nothing_is_passed_over(data):
+def test_no_trace_is_missed(data):
     """Whatever the order, the result is complete, has the newest traces, or is truncated."""
     moments = data.draw(
         st.dictionaries(st.text("abcdef", min_size=3, max_size=3), st.integers(0, 300), max_size=30)
     )
-    spread = {
-        key: [at * 16] for key, at in moments.items()
-    }  # what is of two moments is told apart by the windows
+    # Traces with different starts are in different windows of the smallest size.
+    spread = {key: [start * 16] for key, start in moments.items()}
     limit = data.draw(st.integers(1, 40))
-    found = newest_traces(
+    result = newest_traces(
         Backend(spread, data.draw(st.permutations(list(spread)))), 0, 5000, limit, SMALLEST
     )
     times = sorted((at for (at,) in spread.values()), reverse=True)
-    shown = [spread[key][0] for key in found.trace_ids]
+    shown = [spread[key][0] for key in result.trace_ids]
     assert len(shown) <= limit
-    if not found.is_truncated:
+    if not result.is_truncated:
         assert shown == times[:limit]
-        assert found.has_older or len(times) <= limit
+        assert result.has_older or len(times) <= limit
     else:
         assert max(map(times.count, times)) >= PAGE
         assert set(shown) == set(times) or len(shown) == limit

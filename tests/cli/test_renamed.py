@@ -12,11 +12,17 @@ from failgraph.cli import main
     [
         (
             "import rows.jsonl --to out.jsonl",
-            "import is now export and --to is now -o. Run: failgraph export rows.jsonl -o out.jsonl",
+            (
+                "import is now export and --to is now -o."
+                " Run: failgraph export rows.jsonl -o out.jsonl"
+            ),
         ),
         (
             "import --to=http://localhost a b",
-            "import is now export and --to is now -o. Run: failgraph export -o http://localhost a b",
+            (
+                "import is now export and --to is now -o."
+                " Run: failgraph export -o http://localhost a b"
+            ),
         ),
         ("import rows.jsonl", "import is now export. Run: failgraph export rows.jsonl"),
         ("export rows.jsonl --to out", "--to is now -o. Run: failgraph export rows.jsonl -o out"),

@@ -1,4 +1,4 @@
-"""SOURCE... and ID...: several sources read as one, a directory as a run, ids as people paste them."""
+"""SOURCE and ID arguments: several read as one, directories, ids as people paste them."""
 
 from __future__ import annotations
 

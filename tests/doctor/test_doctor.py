@@ -208,7 +208,7 @@ def test_a_missing_protocol_for_http_is_a_problem(environ, monkeypatch):
     """Port 4318 without a protocol works here, but opentelemetry-instrument sends gRPC."""
     monkeypatch.setattr(
         "failgraph.doctor.is_listening", lambda _: False
-    )  # whoever does is not the tests' to send to
+    )  # tests must not send to a real endpoint
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
     assert any(
         "sends gRPC unless a protocol is set" in text

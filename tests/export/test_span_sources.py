@@ -171,7 +171,7 @@ def test_a_file_gets_every_field(exported, out, tmp_path) -> None:
 
 
 def test_protobuf_and_other_spellings_become_the_same_span(exported, out, tmp_path) -> None:
-    """Protobuf, base64 ids, snake_case and names of enums: each is the span that is there already."""
+    """Protobuf, base64 ids, snake_case and enum names: each is the same span."""
     exported(write(tmp_path / "full.jsonl", FULL), "-o", out)
     text = json.dumps(with_base64_ids(FULL))
     for old, new in (

@@ -540,6 +540,7 @@ def test_reading_a_report_changes_nothing_that_was_given():
 # --- merged
 
 
+@pytest.mark.slow
 @law
 @given(reports(), reports())
 def test_merged_keeps_first_copies_and_ors_omitted(ours, theirs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,6 +133,18 @@ def test_a_module_is_short_and_says_what_it_is_for(path):
     text = path.read_text()
     assert text.count("\n") <= 300
     assert ast.get_docstring(ast.parse(text))
+
+
+DIALECT = re.compile(r"^Whether |None where|\bwhoever\b|\bof what\b|is let go|is mended")
+
+
+@EACH_MODULE
+def test_docstrings_are_in_plain_english(path):
+    """Phrases of the first version that needed a second reading do not come back."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(path.read_text())):
+        docstring = ast.get_docstring(node) if isinstance(node, documented) else None
+        assert DIALECT.search(docstring or "") is None, docstring
 
 
 @EACH_MODULE

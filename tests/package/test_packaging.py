@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("hatchling", reason="building the wheel needs hatchling")
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -83,7 +83,7 @@ def test_a_span_that_never_ended_has_no_duration(both):
     assert (failure.stands_on.name, failure.stands_on.duration_nano) == ("span-2", None)
     assert [hop.span.name for hop in trace.hops] == ["span-1"]
     assert [(loss.kind, loss.detail) for loss in trace.losses] == [
-        ("unended", f"span-2 {2:016x}, which the journal alone knows")
+        ("unended", f"span-2 {2:016x}, seen only in the journal")
     ]
 
 

@@ -132,6 +132,7 @@ def test_a_collector_that_is_down_costs_no_failure(journal, caplog):
 )
 def test_an_exporter_that_hangs_is_counted_at_the_flush(journal, tmp_path):
     """Recording goes on; a flush gives up at its limit, says so, and counts it."""
+    pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     stuck = Stuck(tmp_path / "traces.jsonl")
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(stuck))

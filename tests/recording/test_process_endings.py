@@ -24,6 +24,8 @@ from programs import APPS, BIN, ON, environment, needs_servers
 HERE = str(Path(__file__).parents[1] / "support")
 LATER = {**ON, "OTEL_BSP_SCHEDULE_DELAY": "3600000"}
 KILLED = 200
+# Python 3.12.0 and 3.12.1 start no thread in `atexit` (gh-113964), and failgraph flushes in one.
+NO_THREAD_AT_EXIT = (3, 12) <= sys.version_info < (3, 12, 2)
 
 
 @pytest.mark.slow
@@ -87,6 +89,8 @@ def test_a_line_that_a_kill_has_torn_is_one_loss(tmp_path, setting):
 )
 def test_a_process_that_ends_sends_what_has_failed(receiver, ways):
     """Neither its provider nor a due batch does it; children of multiprocessing skip `atexit`."""
+    if NO_THREAD_AT_EXIT and ways[0] != "child_of":
+        pytest.skip("this Python starts no thread at exit (gh-113964)")
     command = [sys.executable, "ending.py", *ways]
     process = subprocess.Popen(
         command,

@@ -199,6 +199,7 @@ def rows(path: Path) -> Path:
 COMMANDS = ["list", "list --json", "show", "show --json", "top", "top --json", "show --strict"]
 
 
+@pytest.mark.slow_after(10)
 @pytest.mark.parametrize("source", [traces, rows], ids=lambda source: source.__name__)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_shown(command, source, tmp_path, capsys):

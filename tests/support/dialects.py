@@ -1,8 +1,8 @@
 """Convert OTLP JSON to the other dialects of Jaeger and Tempo, by their documented APIs.
 
 Jaeger's own JSON follows its UI model and the Collector's translator to Jaeger;
-stack/test_attribute_survival.py compares it with a real Jaeger. Tempo's forms are the jsonpb and the
-protobuf of its `Trace` and `TraceByIDResponse`; no Tempo can be built from a Go module.
+stack/test_attribute_survival.py compares it with a real Jaeger. Tempo's forms are the jsonpb
+and the protobuf of its `Trace` and `TraceByIDResponse`; no Tempo can be built from a Go module.
 """
 
 from __future__ import annotations

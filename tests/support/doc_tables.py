@@ -1,4 +1,4 @@
-"""The tables of the documentation that are made from the code: `python tests/support/doc_tables.py` writes them."""
+"""Tables of the documentation that come from the code. Run this file to write them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Take the screenshot of the README: a failed rollout of the demo, on Jaeger's own page.
 
-`make screenshot` runs it. It needs the Jaeger of `make backends`, Chromium, and a build of Jaeger's web page
-(https://github.com/jaegertracing/jaeger-ui, `npm ci && npm run build`), which the Go module does not contain:
+`make screenshot` runs it. It needs the Jaeger of `make backends`, Chromium, and a build of Jaeger's
+web page (https://github.com/jaegertracing/jaeger-ui, `npm ci && npm run build`), which the Go
+module does not contain:
 
     JAEGER_UI_ASSETS=DIR    the folder of the build, with index.html in it
     CHROMIUM=PATH           by default /usr/bin/chromium
@@ -28,7 +29,7 @@ WIDTH = 1280  # pixels: below that, names of spans are cut
 
 
 def main() -> None:
-    """Run the demo against a Jaeger of its own, open the page of one rollout, and save what it shows."""
+    """Run the demo against a Jaeger of its own and save the page of one rollout."""
     assets = Path(os.environ.get("JAEGER_UI_ASSETS", ""))
     if not (assets / "index.html").is_file():
         sys.exit("JAEGER_UI_ASSETS must be a folder with a build of Jaeger's web page")
@@ -65,7 +66,7 @@ def root_cause_page(backend: Jaeger, trace: Trace) -> str:
 
 
 def take_picture(address: str) -> None:
-    """Open the page, expand the first event of the span that is open, and save the part above its end."""
+    """Open the page, expand the first event of the open span, and save the part down to its end."""
     chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -496,7 +496,7 @@ def test_a_list_says_who_is_answered_too(setting: Setting, peers: str) -> None:
 
 
 def test_names_answer_no_address(setting: Setting) -> None:
-    """A client is known by its address only: a host name in the list admits none without a token."""
+    """A client is known by its address only: a host name admits none without a token."""
     setting("PEERS", "judge.rollouts.example, localhost")
     assert not any(may_receive_report([ASKS], client) for client in ("127.0.0.1", "localhost"))
     setting("PEER_TOKEN", "secret")

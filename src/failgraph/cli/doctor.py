@@ -121,7 +121,7 @@ class _TraceReader:
 
 
 def _read_so_far(path: str) -> Reading:
-    """Read a file that a Collector may still be writing: without a whole trace it is empty."""
+    """Read a file that a Collector may still be writing, so that it may have no trace yet."""
     try:
         return read(path)
     except SourceError:

@@ -25,7 +25,7 @@ _MAX_CLASSES = 10  # unknown failure classes named in a message
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Export the given sources, print what became of their spans and rows, and return the exit code."""
+    """Export the sources, print what became of their spans and rows, return the exit code."""
     _reject_backends(arguments.sources)
     from failgraph.export import exporting  # loads OpenTelemetry's SDK, which others do not need
 

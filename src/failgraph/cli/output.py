@@ -11,11 +11,9 @@ from typing import Any, NamedTuple, TextIO
 from failgraph.cli.output_options import OutputOptions
 from failgraph.errors import ConfigError
 from failgraph.readers import Trace
+from failgraph.readers.source import Progress
 from failgraph.view import failure_tree, line_text, list_lines, list_row, show_row, tree_text
 from failgraph.view.lines import Line
-
-ProgressCallback = Callable[[int, int], None]  # done, total
-
 
 DEFAULTS = OutputOptions()
 _MAX_WIDTH = 10_000  # columns of a line with colors that does not go to a terminal
@@ -83,7 +81,7 @@ SHOW = TraceFormat(show_row, draw_trees)
 
 
 @contextmanager
-def reading_progress(*, quiet: bool = False) -> Iterator[ProgressCallback | None]:
+def reading_progress(*, quiet: bool = False) -> Iterator[Progress | None]:
     """Show a bar of the bytes read.
 
     Yield the callback for it, or None if standard error is no terminal or the command is quiet.
@@ -97,7 +95,7 @@ def reading_progress(*, quiet: bool = False) -> Iterator[ProgressCallback | None
 
 
 @contextmanager
-def fetching_progress(*, quiet: bool = False) -> Iterator[ProgressCallback | None]:
+def fetching_progress(*, quiet: bool = False) -> Iterator[Progress | None]:
     """Show a bar of the traces fetched. Yield the callback for it, or None as above."""
     terminal = None if quiet else _terminal(sys.stderr)
     if terminal is None:

@@ -32,7 +32,7 @@ def check_journal(settings: Settings) -> Iterator[CheckResult]:
             yield CheckResult(PART, "problem", text)
         return
     if not os.access(folder, os.W_OK | os.X_OK):
-        text = f"cannot write to {name}. Allow it, or set {JOURNAL} to another directory."
+        text = f"cannot write to {name}. Check its permissions, or set {JOURNAL}."
         yield CheckResult(PART, "problem", text)
         return
     try:
@@ -47,7 +47,10 @@ def check_journal(settings: Settings) -> Iterator[CheckResult]:
     yield CheckResult(PART, "ok", text, is_notable=True)
     free = room.f_bavail * room.f_frsize
     if free < settings.journal_max_bytes:
-        text = f"its disk has {_format_size(free)} free, less than {JOURNAL_MAX_BYTES} ({limit})"
+        text = (
+            f"the disk of {name} has {_format_size(free)} free,"
+            f" less than {JOURNAL_MAX_BYTES} ({limit})"
+        )
         yield CheckResult(PART, "note", text)
 
 

@@ -27,7 +27,7 @@ class TraceFile(NamedTuple):
     Attributes:
         exporter: Appends spans to it.
         stream: What the exporter writes to.
-        known_keys: The keys of what it already has.
+        known_keys: The keys of the attempts and failures that it has.
     """
 
     exporter: SpanExporter

@@ -94,7 +94,7 @@ def read_input(
 
     Args:
         file: A file of spans, rows or journal lines. Gzip is unpacked.
-        journal_ids: The ids of what the journals of this export hold. One incident may be in
+        journal_ids: The ids for the lines of the journals in this export. One incident may be in
             several files.
         progress: Called with the bytes read and the size of the file.
     """
@@ -121,7 +121,7 @@ def read_input(
 
 
 def spans_first(files: Iterable[SourceFile]) -> list[SourceFile]:
-    """Return the files with those of spans first: these need no copy of a failure from a journal."""
+    """Return files of spans first: their failures need no copy from a journal."""
     return sorted(files, key=lambda file: not _is_span_file(file))
 
 

@@ -22,7 +22,7 @@ def key_of_input(item: FailureInput) -> bytes:
 
 
 def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
-    """Yield the keys of what a span of the file has."""
+    """Yield the keys of the attempt and the failures on a span of the file."""
     if span.is_row:
         yield bytes.fromhex(span.trace_id)
     for event in span.events:
@@ -35,7 +35,7 @@ def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
 
 
 def keys_of_group(group: SpanGroup) -> Iterator[bytes]:
-    """Yield the keys of what exported spans have."""
+    """Yield the keys of exported spans."""
     context = DocumentContext(0, SourceSummary())
     for span in otlp_spans(group.document(), context):
         yield from keys_of_span(span)

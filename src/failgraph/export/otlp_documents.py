@@ -1,7 +1,7 @@
 """OTLP JSON in canonical form, with all that a span holds.
 
 Readers keep only what failgraph needs. Here nothing may be lost, and the same span has to look the
-same whoever wrote it: keys in camelCase, ids in hex, enums as numbers, 64-bit integers as text, and
+same for every writer: keys in camelCase, ids in hex, enums as numbers, 64-bit integers as text, and
 no field that has its default value. https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 """
 

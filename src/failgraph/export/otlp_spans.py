@@ -95,7 +95,7 @@ class _TraceState:
 
 
 class _ExportedSpan(ReadableSpan):
-    """A span whose counts of what was dropped are those of the document."""
+    """A span with the numbers of dropped events, links and attributes of the document."""
 
     def __init__(self, fields: Fields, **others: Any) -> None:
         super().__init__(**others)
@@ -180,7 +180,7 @@ def _span(fields: Fields, common: dict[str, Any]) -> ReadableSpan:
         attributes=_attributes(fields.get("attributes")),
         events=[_event(event) for event in fields.get("events", ())],
         links=[_link(link) for link in fields.get("links", ())],
-        # OTLP lets a reader take an unspecified kind for INTERNAL; the SDK has no other name for it.
+        # OTLP lets a reader take an unspecified kind for INTERNAL; the SDK has no other.
         kind=SpanKind(kind - 1) if kind in range(1, 6) else SpanKind.INTERNAL,
         status=cast(
             "Any",

@@ -1,4 +1,4 @@
-"""Files of spans to export: OTLP as JSON or protobuf, also as Jaeger's API v3 and Tempo return it."""
+"""Files of spans to export: OTLP as JSON or protobuf, also from Jaeger's API v3 or Tempo."""
 
 from __future__ import annotations
 

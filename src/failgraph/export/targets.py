@@ -36,7 +36,7 @@ class ExportTarget:
         name: The file or endpoint, safe to show.
         exporter: Writes or sends spans.
         log: What OpenTelemetry has logged since the target was opened.
-        known_keys: The keys of what is there already. Empty for an endpoint, which cannot tell.
+        known_keys: The keys of the spans that it has. Empty for an endpoint, which cannot tell.
         path: The name of the file, or None for an endpoint.
         stream: The open file, or None for an endpoint.
         url: The URL of an endpoint, or None for a file.

@@ -15,7 +15,7 @@ from typing import Any, Final
 import wrapt
 
 from failgraph.diagnostics import count, guard, logger, warn_once
-from failgraph.instrumentation.error_text import error_text
+from failgraph.instrumentation.error_description import describe_error
 from failgraph.instrumentation.gym import released, upcoming
 from failgraph.instrumentation.hook_target import HookTarget, Wrapped
 from failgraph.text import sanitize
@@ -88,7 +88,7 @@ class _Hook:
                 f"hook:{type(error).__name__}",
                 "failgraph: cannot load hook %s (%s); the program goes on without it",
                 self._wrapper_path,
-                error_text(error),
+                describe_error(error),
             )
 
     def remove(self) -> None:

@@ -35,10 +35,11 @@ class FailgraphInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 configure(kwargs)
             attach("opentelemetry_instrumentor", provider=provider)
         except Exception as error:  # noqa: BLE001 - it would stop every instrumentor after this one
-            from failgraph.instrumentation.error_text import error_text
+            from failgraph.instrumentation.error_description import describe_error
 
             logging.getLogger("failgraph").warning(
-                "failgraph: cannot attach (%s); the program goes on without it", error_text(error)
+                "failgraph: cannot attach (%s); the program goes on without it",
+                describe_error(error),
             )
 
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's signature

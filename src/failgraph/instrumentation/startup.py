@@ -136,6 +136,6 @@ def _warn_of(message: str, error: Exception) -> None:
     """Log `message`, which has a place for the text of `error`."""
     import logging
 
-    from failgraph.instrumentation.error_text import error_text
+    from failgraph.instrumentation.error_description import describe_error
 
-    logging.getLogger("failgraph").warning(message, error_text(error))
+    logging.getLogger("failgraph").warning(message, describe_error(error))

@@ -23,7 +23,7 @@ class SpanIds(NamedTuple):
 
 
 class JournalIds:
-    """Assign ids to the lines of all files of a journal, in their order: a cause comes before its effects.
+    """Assign ids to the lines of all files of a journal, in order: causes before effects.
 
     A chain of failures observed outside any trace becomes one trace, named after its first cause.
     """

@@ -17,7 +17,7 @@ from failgraph.readers.journal_ids import JournalIds
 from failgraph.readers.json_values import DocumentContext, fingerprint, non_negative
 from failgraph.traces.spans import KINDS, EventRecord, SpanRecord
 
-_UNNAMED = "a span that only the journal knows"
+_UNNAMED = "a span seen only in the journal"
 
 
 def journal_spans(

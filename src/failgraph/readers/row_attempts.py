@@ -15,6 +15,7 @@ from failgraph.gym_formats.outcomes import RowFailure, RowOutcome, row_outcome
 from failgraph.gym_formats.rollout_ids import attempt_id, rollout_id
 from failgraph.losses import Loss
 from failgraph.readers.row_shapes import RowShape
+from failgraph.redaction.display import display
 
 _ENVELOPE_KEYS = frozenset(
     {
@@ -127,14 +128,13 @@ def _check_envelope(row: Mapping[str, Any]) -> None:
     """Reject a `RolloutFailure` of another version or with other fields, as Gym asks readers to."""
     version, failure = row.get("schema_version", 1), row.get("failure")
     if version != 1 or isinstance(version, bool):
-        raise ValueError(
-            f"a RolloutFailure with schema_version {str(version)[:20]}; only 1 is supported"
-        )
+        shown = display(str(version), 20)
+        raise ValueError(f"a RolloutFailure with schema_version {shown}; only 1 is supported")
     if episode_failure(row) is None or not isinstance(failure, dict):
         raise ValueError("a RolloutFailure without a failure")
     unknown = [*(row.keys() - _ENVELOPE_KEYS), *(failure.keys() - _EPISODE_KEYS)]
     if unknown:
-        raise ValueError(f"a RolloutFailure with an unknown field {min(unknown)[:40]}")
+        raise ValueError(f"a RolloutFailure with an unknown field {display(min(unknown), 40)}")
     if row.get("source") not in ("environment", "collector"):
         raise ValueError("a RolloutFailure whose source is neither environment nor collector")
     if row.get("delivery") not in ("not_sent", "possibly_delivered", "delivered"):

@@ -139,7 +139,8 @@ def _open_member(path: str, opened: OpenFiles, stack: contextlib.ExitStack) -> N
 def no_files_error(source: str | os.PathLike[str]) -> SourceError:
     """Return the error for a directory without files to read."""
     return SourceError(
-        f"{source_name(source)}: a directory without files to read. Their names end in {FILE_NAMES}."
+        f"{source_name(source)}: a directory without files to read. Their names end in"
+        f" {FILE_NAMES}."
     )
 
 

@@ -6,7 +6,7 @@ find them are in `rules/`. `display` also makes a text safe for a terminal.
 
 from __future__ import annotations
 
-from failgraph.redaction.events import redact_event, redact_fields
+from failgraph.redaction.events import redact_event, redact_fields, redact_report
 from failgraph.redaction.markers import HIDDEN
 from failgraph.redaction.own_rules import redact_with_problem
 from failgraph.redaction.texts import redact, survives_redaction
@@ -18,6 +18,7 @@ __all__ = [
     "redact_and_truncate",
     "redact_event",
     "redact_fields",
+    "redact_report",
     "redact_with_problem",
     "survives_redaction",
     "truncate_redacted",

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from failgraph.diagnostics import count
-from failgraph.failure.records import FailureEvent
+from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.failure.salvage import salvage
 from failgraph.redaction.texts import redact
 from failgraph.redaction.truncation import redact_and_truncate, truncate_redacted
@@ -51,6 +51,12 @@ def redact_event(event: FailureEvent) -> FailureEvent:
         if details:
             changes["details"] = event.details.model_copy(update=details)
     return event.model_copy(update=changes) if changes else event
+
+
+def redact_report(report: FailureReport) -> FailureReport:
+    """Return a copy of a report with all its events redacted."""
+    events = {key: redact_event(event) for key, event in report.events.items()}
+    return report.model_copy(update={"events": events})
 
 
 def _text_changes(record: BaseModel, limits: Mapping[str, int]) -> dict[str, object]:

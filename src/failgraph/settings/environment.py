@@ -126,8 +126,8 @@ _PARSERS: Mapping[str, Callable[[str, str], Parsed[Any]]] = {
 
 _OWN_REDACTION = (REDACT_PATTERNS, REDACT_WITH)
 
-# What applies instead of the default if a privacy setting has a bad value or a former name: the user
-# wanted texts hidden, or reports only for some clients.
+# What applies instead of the default if a privacy setting has a bad value or a former name: the
+# user wanted texts hidden, or reports only for some clients.
 _STRICTER: Mapping[str, Mapping[str, object]] = {
     REDACT: {"redact": "all"},
     "FAILGRAPH_REASON": {"redact": "all"},

@@ -122,7 +122,7 @@ def _span_losses(spans: Mapping[str, SpanRecord]) -> Iterator[Loss]:
         if not span.start_unix_nano and not span.is_stand_in:
             yield Loss("attribute_missing", f"start of {_title(span)}")
         if not span.end_unix_nano:
-            source = ", which the journal alone knows" if span.is_stand_in else ""
+            source = ", seen only in the journal" if span.is_stand_in else ""
             yield Loss("unended", f"{_title(span)}{source}")
         elif span.end_unix_nano < span.start_unix_nano:
             yield Loss("unended", f"{_title(span)} ends before it starts")

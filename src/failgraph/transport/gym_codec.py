@@ -12,6 +12,7 @@ from typing import Any, Final
 from failgraph.diagnostics import count
 from failgraph.failure.records import FailureReport
 from failgraph.failure.salvage import fields_of
+from failgraph.redaction import redact_report
 from failgraph.transport import header_decoder
 from failgraph.transport.headers import ReplyHeaders
 
@@ -34,13 +35,13 @@ def in_loaded_encoding(headers: ReplyHeaders | None) -> ReplyHeaders | None:
 
 
 def decode_report(value: str) -> FailureReport | None:
-    """Return the report that a header holds in failgraph's or the loaded Gym's form, or None."""
+    """Return the redacted report of a header in failgraph's or the loaded Gym's form, or None."""
     report = header_decoder.decode_report(value)
     if report is not None or _GYM_TRANSPORT not in sys.modules:
         return report
     try:
         fields = fields_of(_gym_codec().decode(value))
-        return FailureReport.model_validate(fields) if fields else None
+        return redact_report(FailureReport.model_validate(fields)) if fields else None
     except Exception:  # noqa: BLE001 - another version of Gym may raise anything
         return None
 

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 from failgraph.failure.closing import close_map
 from failgraph.failure.records import FailureEvent, FailureReport
-from failgraph.redaction import redact_event, redact_fields
+from failgraph.redaction import redact_fields, redact_report
 from failgraph.text import MAX_ID_LENGTH, bounded_id, escape_surrogates
 from failgraph.transport.headers import MAX_EVENTS, MAX_VALUE
 
@@ -46,8 +46,7 @@ def _valid_report(text: bytes) -> FailureReport | None:
     # The schema converts values in details, and it does not limit an id.
     if any(event.details or len(key) > MAX_ID_LENGTH for key, event in report.events.items()):
         return None
-    events = {key: redact_event(event) for key, event in report.events.items()}
-    return report.model_copy(update={"events": events})
+    return redact_report(report)
 
 
 def _repaired_report(text: bytes) -> FailureReport | None:

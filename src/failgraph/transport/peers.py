@@ -1,7 +1,7 @@
 """Decide which hosts are peers: servers of the same fleet.
 
-Peers are asked, get reports and are believed. By default, browsers, clients behind a proxy and third
-parties are no peers.
+Peers are asked, get reports and are believed. By default, browsers, clients behind a proxy and
+third parties are no peers.
 """
 
 from __future__ import annotations

@@ -1,19 +1,16 @@
-"""Hooks on released NeMo Gym: quoted failures, tables, endless retries, missing targets."""
+"""Hooks on released NeMo Gym: quoted failures, tables, endless retries."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import time
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
 import failgraph
 from failgraph import FailureBoundary
-from failgraph.instrumentation import hooks
 from failgraph.instrumentation.gym import (
     current_request,
     observing,
@@ -23,7 +20,6 @@ from failgraph.instrumentation.gym import (
     vocabulary,
 )
 from failgraph.instrumentation.gym.rollout_names import rollout_id_of
-from failgraph.instrumentation.hook_target import HookTarget
 from failgraph.recording.recorder import recorder
 
 ZOO = {
@@ -286,42 +282,6 @@ def test_a_task_that_requests_rollouts_goes_on_outside_of_them(tracer, exporter,
     assert [span.parent for span in (*found["step"], *found[rollout_attempts.ROLLOUT_SPAN])] == [
         None
     ] * 40
-
-
-@pytest.fixture
-def gym_module(monkeypatch):
-    """Make a module of some Gym: one target fits, one is missing, one is no function."""
-    module = ModuleType("nemo_gym.some")
-    module.there = lambda: 1
-    module.changed = 7
-    monkeypatch.setitem(sys.modules, "nemo_gym.some", module)
-    targets = tuple(
-        HookTarget("", name, "gym.rollout_hops:run_from_config")
-        for name in ("there", "gone", "changed")
-    )
-    elsewhere = HookTarget(
-        "Class", "method", "gym.rollout_hops:run_from_config", "nemo_gym.not_loaded"
-    )
-    monkeypatch.setattr(hooks, "TARGETS", {"nemo_gym.some": (*targets, elsewhere)})
-    yield module
-    hooks.remove_all()
-
-
-def test_a_missing_or_changed_target_is_named(gym_module):
-    """The others are hooked, and removing the hooks restores everything."""
-    original = gym_module.there
-    hooks.install("nemo_gym.some")
-    assert gym_module.there is not original
-    hooks.note_unfit("nemo_gym.some.there", "its second argument is a str")
-    assert hooks.missing() == {
-        "nemo_gym.some.gone": "not found",
-        "nemo_gym.some.changed": "not found",
-        "nemo_gym.not_loaded.Class.method": "not found",
-        "nemo_gym.some.there": "its second argument is a str",
-    }
-    hooks.remove_all()
-    assert gym_module.there is original
-    assert hooks.missing() == {}
 
 
 def test_a_failure_without_a_boundary_takes_that_of_the_gym_server(tracer, exporter):

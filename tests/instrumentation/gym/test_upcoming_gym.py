@@ -68,9 +68,10 @@ def test_a_failure_that_gym_observed_is_recorded(found):
 
 
 def test_a_failure_in_a_report_that_gym_observed_is_a_copy(found):
-    """A failure whose place is unknown is recorded here as a remote copy."""
+    """A failure whose place is unknown is recorded here as a remote copy, and redacted."""
     (event,) = found["relayed"]["events"]
     assert (event["id"], event["kind"], event["remote"]) == ("theirs", "judge_failed", True)
+    assert event["reason"] == "password=[redacted:secret]"
 
 
 def test_an_exception_that_gyms_middleware_answers_is_the_requests_own_failure(found):

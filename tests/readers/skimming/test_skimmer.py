@@ -339,6 +339,7 @@ def test_protobuf_spans_are_skipped(change, at, framed, many, tmp_path, monkeypa
     assert skimmed == full
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("alone", [False, True], ids=["many a line", "one a line"])
 def test_any_damage_gives_the_same_result(alone, tmp_path, monkeypatch):
     """Bytes are changed, cut out or doubled anywhere."""

@@ -45,7 +45,10 @@ async def recovered() -> dict:
 @app.get("/relayed")
 async def relayed() -> dict:
     event = FailureEvent(
-        event_id="theirs", failure_kind="judge_failed", boundary=FailureBoundary.RESOURCES_SERVER
+        event_id="theirs",
+        failure_kind="judge_failed",
+        boundary=FailureBoundary.RESOURCES_SERVER,
+        failure_reason="password=hunter2-and-more",
     )
     failure_transport.observe_reply(
         report=FailureReport(events={"theirs": event}, failure_id="theirs")

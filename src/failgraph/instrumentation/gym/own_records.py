@@ -18,6 +18,7 @@ from failgraph.instrumentation import hooks
 from failgraph.instrumentation.hook_target import Wrapped
 from failgraph.recording.api import record
 from failgraph.recording.recorder import recorder
+from failgraph.redaction import redact_report
 
 _TRANSPORT = "nemo_gym.core.failure_transport"
 
@@ -43,7 +44,8 @@ def observe_reply(
     with guard("reading a report that Gym observed"):
         for each in _arguments(args, kwargs):
             if isinstance(each, BaseModel) and _has_class(each, "FailureReport"):
-                recorder().record_reply(FailureReport.model_validate(fields_of(each)), {})
+                report = FailureReport.model_validate(fields_of(each))
+                recorder().record_reply(redact_report(report), {})
     return wrapped(*args, **kwargs)
 
 

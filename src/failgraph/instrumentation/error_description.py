@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def error_text(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return type and redacted text of `error`.
 
     Return the type alone if redaction cannot be loaded: the error may be that pydantic is missing.
