@@ -87,7 +87,10 @@ class Case(NamedTuple):
 
 
 TIMEOUT = "Jaeger at {url} did not respond in time; try again, or ask for less (--limit, --since)"
-BROKEN = "Jaeger at {url} sent an incomplete response, or does not speak HTTP; try again"
+BROKEN = (
+    "Jaeger at {url} sent an incomplete response, or does not speak HTTP; check"
+    " FAILGRAPH_JAEGER_URL, or try again"
+)
 TOO_LARGE = (
     "Jaeger at {url} returned more than 1 MB; save the trace with another program, then run"
     ' "failgraph show FILE"'
@@ -207,7 +210,7 @@ CASES = {
     ),
     "half a document": Case(
         raw(b'HTTP/1.1 200 OK\r\n\r\n{"result":{"resourceSpans":['),
-        "Jaeger at {url}: line 1 is incomplete JSON. Is the file cut, or still being written?;"
+        "Jaeger at {url}: line 1 is incomplete JSON;"
         " FAILGRAPH_JAEGER_URL must be the address in front of /api",
     ),
 }

@@ -520,3 +520,18 @@ def test_ambiguous_digits_of_a_trace_id_are_an_error(
     done = run("show", both, "abababab")
     assert done.code == 3
     assert "2 trace ids in" in done.err
+
+
+@pytest.mark.parametrize("command", ["list", "show", "top"])
+def test_the_output_never_replaces_a_source(
+    command: str, run: Callable[..., Done], whole: Path
+) -> None:
+    """Not if it is given as a source, nor if its directory is; another file there is written."""
+    before = whole.read_bytes()
+    for source in (whole, whole.parent):
+        done = run(command, source, "-o", whole)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"failgraph: -o {whole} is a source. Give the results another name.\n"
+    assert whole.read_bytes() == before
+    assert run(command, whole.parent, "-o", whole.with_name("result.txt")).code == 0
+    assert run(command, whole.parent, "-o", whole.with_name("result.txt")).code == 0

@@ -255,7 +255,7 @@ def test_an_ambiguous_id_is_an_error(run, three):
         ("7-9", "no rollout 7-9 in {source}, and it is not a trace id."),
         ("", "an id is empty."),
         ("nope.jsonl", "nope.jsonl: no such file."),
-        ("a/b", "a/b: No such file"),
+        ("a/b", "a/b: no such file"),
         ("localhost:3200", "localhost:3200: no such file. Did you mean http://localhost:3200?"),
     ],
 )

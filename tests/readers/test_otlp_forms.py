@@ -455,7 +455,7 @@ def test_progress_counts_both_passes(document, tmp_path):
 
 def test_a_directory_or_a_missing_file_is_named(tmp_path):
     """What cannot be opened is an error that names it, and gives the reason."""
-    for source, why in ((tmp_path, "directory"), (tmp_path / "nothing", "No such file")):
+    for source, why in ((tmp_path, "directory"), (tmp_path / "nothing", "no such file")):
         with pytest.raises(SourceError, match=why) as caught:
             read(source)
         assert str(source) in str(caught.value)

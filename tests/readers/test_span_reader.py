@@ -12,7 +12,7 @@ from otlp_file import process, span, write
 def test_the_source_is_opened_with_the_first_span(tmp_path):
     """Making the iterator raises nothing."""
     reader = spans(tmp_path / "missing.jsonl")
-    with pytest.raises(SourceError, match="No such file"):
+    with pytest.raises(SourceError, match="no such file"):
         next(reader)
 
 

@@ -14,6 +14,7 @@ from failgraph.backends.urls import base_url, parse_url
 from failgraph.errors import SourceError
 from failgraph.redaction.display import display
 from failgraph.settings import Settings
+from failgraph.text import did_you_mean
 
 _TRACE_PAGE = re.compile(
     r"(?P<prefix>.*?)/(?P<what>trace|api/v1/traces|api/traces|api/v[23]/traces)/(?P<id>[^/]+)/?"
@@ -86,7 +87,7 @@ def address_of(source: str, settings: Settings, exists: Callable[[str], bool]) -
         raise SourceError(f"the source is empty. {_SOURCES}")
     shown = display(source)
     hint = f"Did you mean http://{shown}?" if lacks_scheme else _SOURCES
-    raise SourceError(f"{shown}: no such file. {hint}")
+    raise SourceError(f"{shown}: no such file{did_you_mean(source, BACKEND_KINDS)}. {hint}")
 
 
 def _address_of_url(source: str, settings: Settings) -> Address:

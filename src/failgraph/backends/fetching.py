@@ -12,6 +12,7 @@ from failgraph.backends.spool import TraceSpool
 from failgraph.errors import SourceError
 from failgraph.losses import Loss, Losses
 from failgraph.readers import Reading
+from failgraph.readers.file_pass import NoTraceError
 from failgraph.readers.reading import read_files
 from failgraph.readers.source import OpenFiles, SourceFile
 
@@ -98,10 +99,10 @@ def _read(fetchers: Sequence[TraceFetcher], opened: OpenFiles) -> Reading:
     except SourceError as error:
         if not fetched:
             raise
+        problem = error.problem if isinstance(error, NoTraceError) else str(error)
         location = next(each.connection.location for each in fetchers if each.files())
         raise SourceError(
-            f"{location.clean(str(error))}; {location.url_setting} must be the address in front"
-            " of /api"
+            f"{location.clean(problem)}; {location.url_setting} must be the address in front of /api"
         ) from None
     for fetcher in fetchers:
         reading = _cleaned(reading, fetcher.connection.location)

@@ -104,7 +104,10 @@ def timeout_error(location: BackendLocation) -> SourceError:
 
 def broken_response_error(location: BackendLocation) -> SourceError:
     """Return the error for a response that ends early, or is not HTTP."""
-    return location.error("sent an incomplete response, or does not speak HTTP; try again")
+    return location.error(
+        f"sent an incomplete response, or does not speak HTTP; check {location.url_setting}, or try"
+        " again"
+    )
 
 
 def connection_error(location: BackendLocation, error: BaseException) -> SourceError:

@@ -85,6 +85,7 @@ def display_url(url: str) -> str:
     except ValueError:
         return "an invalid URL"
     if not parts.hostname:
-        return display(parts.path or "/")
+        scheme = f"{parts.scheme}://" if parts.scheme else ""
+        return display(f"{scheme}{parts.path}" or "/")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return display(f"{parts.scheme}://{host}{port}{parts.path}")

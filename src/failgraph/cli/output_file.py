@@ -10,12 +10,16 @@ from typing import TextIO, cast
 
 from failgraph.cli.messages import redacted
 from failgraph.errors import ConfigError
+from failgraph.readers.run_directory import run_files
 
 
 def reject_source(path: str | None, sources: Sequence[str]) -> None:
-    """Raise ConfigError if the file of `-o` is a source, which it would replace."""
+    """Raise ConfigError if the file of `-o` is a source or a file of one, which it would replace."""
+    if path is None or not os.path.isfile(path):
+        return
     for source in sources:
-        if path is not None and os.path.isfile(path) and _is_same_file(path, source):
+        files = run_files(source) if os.path.isdir(source) else [source]
+        if any(_is_same_file(path, file) for file in files):
             raise ConfigError([redacted(f"-o {path} is a source. Give the results another name.")])
 
 

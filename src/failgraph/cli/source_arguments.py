@@ -72,6 +72,7 @@ def add_sources(parser: SourceParser, *, with_ids: bool = False, files_only: boo
             "wanted",
             metavar="ID",
             nargs="*",
+            default=None,  # without it, an error about SOURCE would ask for ID too
             help="trace id or its first 4 digits, or rollout id; -- in front of ids if a file has"
             " that name (default: all traces with failures)",
         )

@@ -25,6 +25,8 @@ class CommandParser(argparse.ArgumentParser):
         text = message.removeprefix("argument ").replace(": must be", " must be").rstrip(".")
         text = text.replace("the following arguments are required:", "missing")
         text = text.replace(": expected one argument", " needs a value")
+        text = text.replace(": cannot be ", " cannot be ")
+        text = text.replace(": not allowed with argument", " cannot be combined with")
         print_redacted(f'{text}. Run "{self.prog} --help".')
         self.exit(WRONG_USE)
 

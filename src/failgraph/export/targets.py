@@ -129,6 +129,10 @@ def _check_file_name(output: str) -> None:
         raise ConfigError(
             ["-o - is not supported: the summary goes to standard output. Give a file."]
         )
+    if output.lower().endswith(".parquet"):
+        raise ConfigError(
+            [f"-o {display(output)}: Parquet cannot be written. Give a name such as traces.jsonl."]
+        )
     if _HOST_AND_PORT.fullmatch(output) and not os.path.exists(output):
         name = display(output)
         raise ConfigError([f"-o {name} is neither a file nor a URL. Did you mean http://{name}?"])

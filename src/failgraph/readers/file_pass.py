@@ -19,7 +19,15 @@ _HTML_STARTS = (b"<!doctype", b"<html")
 
 
 class NoTraceError(SourceError):
-    """A file was read to its end and contains no trace."""
+    """A file was read to its end and contains no trace.
+
+    Attributes:
+        problem: The name of the file and what it contains instead, without advice.
+    """
+
+    def __init__(self, name: str, summary: SourceSummary) -> None:
+        self.problem = f"{name}: {summary.no_trace_reason()}"
+        super().__init__(f"{name}: {summary.no_trace_text()}")
 
 
 def read_pass(
@@ -51,7 +59,7 @@ def read_pass(
         summary.add_bad_line("the gzip data is damaged, or ends early")
     summary.close()
     if not summary.spans:
-        raise NoTraceError(f"{source.name}: {summary.no_trace_reason()}")
+        raise NoTraceError(source.name, summary)
 
 
 def is_html(head: bytes) -> bool:

@@ -30,10 +30,14 @@ class Part:
 
     @property
     def is_foreign(self) -> bool:
-        """True if it is a file of a directory that is of another kind, rather than damaged."""
-        if not self.file.is_member or not isinstance(self.error, NoTraceError):
+        """True if nothing is lost with it: it is empty, or of another kind and in a directory."""
+        if not isinstance(self.error, NoTraceError):
             return False
         summary = self.summary
+        if not (summary.documents or summary.bad_lines or summary.is_protobuf):
+            return True
+        if not self.file.is_member:
+            return False
         is_damaged = summary.is_damaged_gzip or (summary.bad_lines > 0 and not summary.documents)
         is_damaged |= summary.bad_lines > 0 and (summary.rows > 0 or "traces" in summary.signals)
         return not is_damaged
@@ -55,9 +59,11 @@ def file_losses(part: Part, *, with_name: bool) -> Iterator[Loss]:
     """Yield the losses of one file that do not belong to one of its traces."""
     if part.is_foreign:
         return
-    yield from named(part.summary.losses, part.file.name if with_name else None)
-    if part.error is not None:
-        yield Loss("bad_line", str(part.error))
+    losses = part.summary.losses
+    if part.error is not None:  # it says more than each of the bad lines
+        losses = [loss for loss in losses if loss.kind != "bad_line"]
+        yield Loss("bad_line", _problem(part.error))
+    yield from named(losses, part.file.name if with_name else None)
 
 
 def named(losses: Iterable[Loss], name: str | None) -> Iterator[Loss]:
@@ -73,7 +79,14 @@ def no_trace_error(errors: Sequence[SourceError], unopened: Sequence[str] = ()) 
         errors: Why each of its files contains none.
         unopened: A sentence for each file that cannot be opened.
     """
-    problems = [*map(str, errors), *unopened]
+    if len(errors) == 1 and not unopened:
+        return errors[0]
+    problems = [*map(_problem, errors), *unopened]
     rest = len(problems) - _MAX_NAMED
     more = [f"and {rest} more files without a trace"] if rest > 0 else []
     return SourceError("; ".join([*problems[:_MAX_NAMED], *more]))
+
+
+def _problem(error: SourceError) -> str:
+    """Return an error without its advice, which would break a list of errors."""
+    return error.problem if isinstance(error, NoTraceError) else str(error)

@@ -90,7 +90,7 @@ def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 shutil.copyfileobj(file, spool)
                 yield cast("IO[bytes]", spool)
     except OSError as error:
-        reason = error.strerror or error
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or error
         raise SourceError(f"{source_name(source)}: {reason}") from error
 
 

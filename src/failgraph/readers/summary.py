@@ -120,7 +120,7 @@ class SourceSummary:
     def no_trace_reason(self) -> str:
         """Return what the source contains in place of a trace, to be shown after its name."""
         if self.is_damaged_gzip:
-            return "the gzip data is damaged, or ends early. Is the file still being written?"
+            return "the gzip data is damaged, or ends early"
         if self.refusals:
             return f"the backend reported: {'; '.join(self.refusals)}"
         if self.is_response and not self.bad_lines:
@@ -133,19 +133,39 @@ class SourceSummary:
         if not self.documents and not self.bad_lines:
             return "empty"
         if not self.documents:
-            return self._no_document_reason()
+            return self.losses[0].detail if self._is_cut else "neither JSON nor protobuf"
         if self.rows and not self.bad_lines:
             rows = _counted(self.rows, "saved row")
             return f"{rows}, but no attempt that Gym counted"
         if self.console_spans:
-            return (
-                "output of OpenTelemetry's console exporter, not OTLP. Use its OTLP file exporter"
-                " instead."
-            )
+            return "output of OpenTelemetry's console exporter, not OTLP"
         content = self._document_content()
         if not self.bad_lines:
             return content
         return f"{content}, and {_counted(self.bad_lines, 'line')} that cannot be read"
+
+    def no_trace_text(self) -> str:
+        """Return the same, with a sentence of advice if there is one."""
+        advice = self._advice()
+        return f"{self.no_trace_reason()}. {advice}" if advice else self.no_trace_reason()
+
+    def _advice(self) -> str:
+        if self.is_damaged_gzip:
+            return "Is the file still being written?"
+        if self.refusals or self.is_html or self.is_protobuf:
+            return ""
+        if self.console_spans:
+            return "Use its OTLP file exporter instead."
+        if self.documents or not self.bad_lines:
+            return ""
+        if self._is_cut:
+            return "Is the file cut, or still being written?"
+        return "Traces are JSON or protobuf from OTLP, Jaeger or Tempo."
+
+    @property
+    def _is_cut(self) -> bool:
+        """True if the first thing that cannot be read is a document without an end."""
+        return self.bad_lines > 0 and self.losses[0].detail.endswith(INCOMPLETE)
 
     def _document_content(self) -> str:
         others = sorted(self.signals - _TRACES)
@@ -155,12 +175,6 @@ class SourceSummary:
         if self.signals:
             return f"{documents} of OTLP without any span"
         return f"{documents} of another kind: no spans, saved rows or journal lines"
-
-    def _no_document_reason(self) -> str:
-        first = self.losses[0].detail
-        if first.endswith(INCOMPLETE):
-            return f"{first}. Is the file cut, or still being written?"
-        return "neither JSON nor protobuf. Traces are JSON or protobuf from OTLP, Jaeger or Tempo."
 
 
 def _is_console_span(document: Mapping[Any, Any]) -> bool:

@@ -114,7 +114,8 @@ def parse_peers(name: str, text: str) -> Parsed[tuple[str, ...]]:
     for number, entry in enumerate(entries, 1):
         try:
             if entry == "none":
-                raise ValueError
+                problems.append(f"{name}: 'none' cannot be combined with other entries")
+                continue
             is_network = "/" in entry
             peers.append(str(ipaddress.ip_network(entry, strict=False)) if is_network else entry)
         except ValueError:
