@@ -64,7 +64,7 @@ class SpanFile:
                 " Get the trace from Jaeger's API v3 (/api/v3/traces/ID), which returns OTLP."
             )
         else:
-            self.rejection = f"{self._name}: {display(summary.no_trace_reason())}"
+            self.rejection = f"{self._name}: {display(summary.no_trace_text())}"
 
 
 def _json_groups(stream: IO[bytes], _: bytes, summary: SourceSummary) -> Iterator[SpanGroup]:
