@@ -12,6 +12,12 @@ from __future__ import annotations
 __all__ = ["ConfigError", "FailgraphError", "SourceError"]
 
 
+def reason_of(error: OSError) -> str:
+    """Return why the system refused something, as a part of a sentence."""
+    text = error.strerror or str(error)
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 class FailgraphError(Exception):
     """Base class of all errors that failgraph raises."""
 

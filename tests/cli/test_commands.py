@@ -431,7 +431,8 @@ def test_traces_over_the_limit_are_counted(run: Callable[..., Done], rollouts: P
 def test_filters_without_a_match_are_not_an_error(run: Callable[..., Done], rollouts: Path) -> None:
     """Filters without a match and a rollout without failures are no error; an unknown one is."""
     assert run("list", rollouts, "--kind", "other").err == (
-        "failgraph: no failure matches --kind other; 3 of 4 traces have failures\n"
+        "failgraph: no failure matches --kind other; 3 of 4 traces have failures."
+        f' Run "failgraph top {rollouts}" to see them.\n'
     )
     assert run("list", rollouts, "--rollout", "clean").code == 0
     unknown = run("list", rollouts, "--rollout", "r9\x1b[31m")
@@ -451,7 +452,8 @@ def test_filters_without_a_match_are_repeated_as_options(
     assert (done.code, done.out) == (0, "")
     assert done.err == (
         "failgraph: no failure matches --since 2026-11-30T08:00:00Z --kind a --kind 'b c'"
-        " --boundary agent; 3 of 4 traces have failures\n"
+        " --boundary agent; 3 of 4 traces have failures."
+        f' Run "failgraph top {rollouts}" to see them.\n'
     )
 
 
@@ -531,7 +533,17 @@ def test_the_output_never_replaces_a_source(
     for source in (whole, whole.parent):
         done = run(command, source, "-o", whole)
         assert (done.code, done.out) == (2, "")
-        assert done.err == f"failgraph: -o {whole} is a source. Give the results another name.\n"
+        assert done.err == f"failgraph: -o {whole} is also a source. Give another file.\n"
     assert whole.read_bytes() == before
     assert run(command, whole.parent, "-o", whole.with_name("result.txt")).code == 0
     assert run(command, whole.parent, "-o", whole.with_name("result.txt")).code == 0
+
+
+def test_an_empty_file_beside_others_is_no_loss(
+    run: Callable[..., Done], whole: Path, tmp_path: Path
+) -> None:
+    """Gym leaves an empty file of failures beside the rows of a run without failures."""
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    done = run("list", whole, empty, "--strict")
+    assert (done.code, done.err) == (0, f"failgraph: not used: {empty} (empty)\n")

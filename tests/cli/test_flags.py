@@ -263,7 +263,7 @@ def test_a_source_is_not_replaced_by_results(run, source, tmp_path):
     for target in (source, link):
         done = run("list", "-", source, "-o", target)
         assert (done.code, done.out) == (2, "")
-        assert done.err == f"failgraph: -o {target} is a source. Give the results another name.\n"
+        assert done.err == f"failgraph: -o {target} is also a source. Give another file.\n"
     assert source.read_bytes() == before
 
 

@@ -202,7 +202,7 @@ def test_a_source_that_does_not_exist_stops_the_export(file, exported, out) -> N
     assert exported(file(FAILING[0].row), missing, "-o", out) == (
         3,
         "",
-        f"failgraph: {missing}: No such file or directory\n",
+        f"failgraph: {missing}: no such file\n",
     )
     assert not out.exists()
 
@@ -257,7 +257,7 @@ def test_a_file_that_cannot_be_written_is_reported(file, exported, out, tmp_path
     assert done == (
         3,
         "",
-        f"failgraph: cannot write {tmp_path}/no/where: No such file or directory\n",
+        f"failgraph: cannot write {tmp_path}/no/where: no such file or directory\n",
     )
 
 

@@ -56,7 +56,7 @@ def write_sources(folder: Path) -> None:
     """Write one good source of each kind, and many that cannot be used."""
     write(folder / "good.jsonl", *TRACES)
     (folder / "clean.jsonl").write_bytes(json.dumps(TRACES[2]).encode() + b"\n")
-    failed = attempt_row(7, 0, _ng_failure_class="SandboxError", error="no answer")
+    failed = attempt_row(7, 0, _ng_failure_class="timeout_exceeded", error="no answer")
     write(folder / "rows.jsonl", failed, attempt_row(7, 1, reward=1.0))
     write(folder / "rows-clean.jsonl", attempt_row(7, 1, reward=1.0))
     (folder / "journal").mkdir()

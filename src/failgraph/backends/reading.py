@@ -13,7 +13,7 @@ from failgraph.backends.connect import connected
 from failgraph.backends.fetching import FetchProgress, TraceFetcher, read_with_causes
 from failgraph.backends.search_windows import SearchResult
 from failgraph.backends.spool import TraceSpool
-from failgraph.errors import SourceError
+from failgraph.errors import SourceError, reason_of
 from failgraph.losses import Loss
 from failgraph.readers import Reading
 from failgraph.readers.reading import read_files
@@ -120,7 +120,7 @@ def read_backends(
             return _read(backends, request, progress, opened or OpenFiles([], []))
     except OSError as error:
         raise SourceError(
-            f"cannot write temporary files: {error.strerror}; set TMPDIR to another directory"
+            f"cannot write temporary files: {reason_of(error)}; set TMPDIR to another directory"
         ) from None
 
 

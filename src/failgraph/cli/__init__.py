@@ -12,7 +12,7 @@ from failgraph.cli.exit_codes import DONE, NO_SOURCE, WRONG_USE
 from failgraph.cli.messages import discard_stdout, print_message, print_redacted
 from failgraph.cli.parser import build_parser
 from failgraph.cli.renamed import reject_old_names
-from failgraph.errors import ConfigError, SourceError
+from failgraph.errors import ConfigError, SourceError, reason_of
 
 _MAX_DIGITS = 20_000  # the codec reads integers of up to this length; Python prints only 4,300
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             discard_stdout()
-        print_redacted(f"cannot write {error.filename or 'the output'}: {error.strerror}")
+        print_redacted(f"cannot write {error.filename or 'the output'}: {reason_of(error)}")
         return NO_SOURCE
     except KeyboardInterrupt:
         return _INTERRUPTED

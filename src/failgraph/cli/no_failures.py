@@ -30,9 +30,11 @@ def no_failures_texts(source: ReadSource, query: Query, shown: Sequence[Trace]) 
 
 def _nothing_matches(source: ReadSource, query: Query) -> str:
     reading = source.reading
+    if query == Query(rollout_id=query.rollout_id, limit=query.limit) and query.rollout_id:
+        return f"rollout {query.rollout_id}: no failures"
     filters = " ".join(_filter_texts(query, _names(reading)))
     if reading.traces:
-        return f"no failure matches {filters}; {_others(reading, query)}"
+        return f"no failure matches {filters}; {_others(source, query)}"
     if reading.rows:
         return f"no failures in {count_of(reading.rows, 'saved row', 'saved rows')}"
     if reading.durations:
@@ -75,15 +77,18 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
     return did_you_mean(name, islice(names, _MAX_COMPARED))
 
 
-def _others(reading: Reading, query: Query) -> str:
-    """Say which other failures there are."""
+def _others(source: ReadSource, query: Query) -> str:
+    """Say which other failures there are, and how to see them."""
+    reading = source.reading
     starts = [trace.start_unix_nano for trace in reading.traces]
     count = len(reading.traces)
     if not any(map(query.includes_start, starts)):
         traces = "the only trace" if count == 1 else f"the newest of {count} traces"
         return f"{traces} with failures started at {time_text(max(starts))}"
     verb = "has" if count == 1 else "have"
-    return f"{count} of {count_of(reading.trace_count, 'trace', 'traces')} {verb} failures"
+    total = count_of(reading.trace_count, "trace", "traces")
+    command = f"failgraph top {shlex.join(source.names)}"
+    return f'{count} of {total} {verb} failures. Run "{command}" to see them.'
 
 
 def _rollout_of(reading: Reading, trace_id: str) -> str:

@@ -20,7 +20,7 @@ def reject_source(path: str | None, sources: Sequence[str]) -> None:
     for source in sources:
         files = run_files(source) if os.path.isdir(source) else [source]
         if any(_is_same_file(path, file) for file in files):
-            raise ConfigError([redacted(f"-o {path} is a source. Give the results another name.")])
+            raise ConfigError([redacted(f"-o {path} is also a source. Give another file.")])
 
 
 def _is_same_file(path: str, source: str) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from failgraph.demo.fleet import COLLECTOR, SERVERS, fleet, traces_file, unsent_mark
 from failgraph.demo.rollouts import ROLLOUTS
-from failgraph.errors import ConfigError, SourceError
+from failgraph.errors import ConfigError, SourceError, reason_of
 from failgraph.otlp import ENDPOINTS, PROTOCOLS, OtlpEndpoint, endpoint_from_env, is_listening
 from failgraph.readers import Trace, read, spans
 from failgraph.redaction.display import display
@@ -120,9 +120,9 @@ def _create(out: str | None) -> _OutputFile:
         with open(path, "a") as file:
             size = file.tell()
     except OSError as error:
-        raise SourceError(f"cannot write {path}: {error.strerror}") from error
+        raise SourceError(f"cannot write {out}: {reason_of(error)}") from error
     if size:
-        raise ConfigError([f"{display(path)} exists and is not empty. Give a new file."])
+        raise ConfigError([f"-o {display(out)} exists and is not empty. Give a new file."])
     return _OutputFile(path, is_new)
 
 

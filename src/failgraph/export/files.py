@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 
 from opentelemetry.sdk.trace.export import SpanExporter
 
-from failgraph.errors import ConfigError, SourceError
+from failgraph.errors import ConfigError, SourceError, reason_of
 from failgraph.export.known import keys_of_span
 from failgraph.export.otlp_documents import span_key
 from failgraph.export.span_inputs import SpanFile
@@ -60,7 +60,7 @@ def open_trace_file(path: str, inputs: Sequence[str]) -> Iterator[TraceFile]:
         known_keys = set() if is_new else _known_keys(path)
         stream = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed below, where that must not raise
     except OSError as error:
-        raise SourceError(f"cannot write {path}: {error.strerror or error}") from error
+        raise SourceError(f"cannot write {path}: {reason_of(error)}") from error
     try:
         _end_line(stream)
         yield TraceFile(FileSpanExporter(stream=stream), stream, known_keys)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
-from failgraph.errors import SourceError
+from failgraph.errors import SourceError, reason_of
 from failgraph.export.otlp_documents import SpanGroup
 from failgraph.export.span_inputs import SpanFile, holds_spans
 from failgraph.journal.lines import JournalLine, is_journal_line, is_removed_note, parse_line
@@ -117,7 +117,7 @@ def read_input(
             f"{name}: damaged or incomplete gzip data; what comes before the damage was exported"
         )
     except OSError as error:
-        yield RejectedFile(f"{name}: {error.strerror or error}")
+        yield RejectedFile(f"{name}: {reason_of(error)}")
 
 
 def spans_first(files: Iterable[SourceFile]) -> list[SourceFile]:

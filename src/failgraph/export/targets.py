@@ -14,7 +14,7 @@ from typing import IO
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from failgraph.errors import ConfigError
+from failgraph.errors import ConfigError, reason_of
 from failgraph.export.captured_log import captured_log
 from failgraph.export.endpoints import endpoint_exporter
 from failgraph.export.failure_reasons import endpoint_failure
@@ -79,7 +79,7 @@ class ExportTarget:
             self.stream.write(json.dumps(document, separators=(",", ":")) + "\n")
             self.stream.flush()
         except OSError as error:
-            self._raised = error.strerror or str(error)
+            self._raised = reason_of(error)
             return False
         return True
 

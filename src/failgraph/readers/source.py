@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, cast
 
-from failgraph.errors import SourceError
+from failgraph.errors import SourceError, reason_of
 from failgraph.readers.run_directory import FILE_NAMES, run_files
 
 STDIN = "-"  # the source that stands for standard input
@@ -90,7 +90,7 @@ def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 shutil.copyfileobj(file, spool)
                 yield cast("IO[bytes]", spool)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or error
+        reason = "no such file" if isinstance(error, FileNotFoundError) else reason_of(error)
         raise SourceError(f"{source_name(source)}: {reason}") from error
 
 
@@ -115,7 +115,7 @@ def _open_members(directory: str | os.PathLike[str], stack: contextlib.ExitStack
     try:
         paths = run_files(directory)
     except OSError as error:
-        raise SourceError(f"{error.filename}: {error.strerror or error}") from error
+        raise SourceError(f"{error.filename}: {reason_of(error)}") from error
     for path in paths:
         _open_member(path, opened, stack)
     return opened
@@ -131,7 +131,7 @@ def _open_member(path: str, opened: OpenFiles, stack: contextlib.ExitStack) -> N
             raise SourceError(
                 f"{path}: too many open files. Raise the limit (ulimit -n), or give fewer files."
             ) from error
-        opened.unopened.append(f"{path}: {error.strerror or error}")
+        opened.unopened.append(f"{path}: {reason_of(error)}")
     else:
         opened.files.append(SourceFile(path, file, is_member=True))
 
