@@ -102,7 +102,8 @@ def _read(fetchers: Sequence[TraceFetcher], opened: OpenFiles) -> Reading:
         problem = error.problem if isinstance(error, NoTraceError) else str(error)
         location = next(each.connection.location for each in fetchers if each.files())
         raise SourceError(
-            f"{location.clean(problem)}; {location.url_setting} must be the address in front of /api"
+            f"{location.clean(problem)}; {location.url_setting} must be the address in front"
+            " of /api"
         ) from None
     for fetcher in fetchers:
         reading = _cleaned(reading, fetcher.connection.location)

@@ -14,7 +14,7 @@ from failgraph.readers.run_directory import run_files
 
 
 def reject_source(path: str | None, sources: Sequence[str]) -> None:
-    """Raise ConfigError if the file of `-o` is a source or a file of one, which it would replace."""
+    """Raise ConfigError if the file of `-o` is a source, or a file of one: it would replace it."""
     if path is None or not os.path.isfile(path):
         return
     for source in sources:
