@@ -116,8 +116,10 @@ def test_a_file_wins():
     [
         (
             "jeager",
-            "jeager: no such file (did you mean jaeger?). A source is a file, a directory, -,"
-            " jaeger, tempo or a URL.",
+            (
+                "jeager: no such file (did you mean jaeger?). A source is a file, a directory, -,"
+                " jaeger, tempo or a URL."
+            ),
         ),
         ("", "the source is empty. A source is"),
         ("localhost:16686", "localhost:16686: no such file. Did you mean http://localhost:16686?"),
