@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
 from failgraph.backends import (
@@ -22,6 +23,7 @@ from failgraph.errors import SourceError
 from failgraph.readers import Reading
 from failgraph.readers.reading import read_files
 from failgraph.readers.source import OpenFiles, SourceFile, no_files_error, open_files
+from failgraph.redaction.display import display
 from failgraph.settings import current
 from failgraph.traces.query import Query
 from failgraph.traces.wanted_ids import wanted_id
@@ -127,6 +129,7 @@ def _opened(sources: _Sources) -> Iterator[OpenFiles]:
     """Open all files, each once. An empty directory is an error if there is nothing else."""
     files: dict[tuple[int, int], SourceFile] = {}
     unopened: list[str] = []
+    _allow_open_files()
     with ExitStack() as stack:
         for path in sources.paths:
             opened = stack.enter_context(open_files(path))
@@ -137,6 +140,13 @@ def _opened(sources: _Sources) -> Iterator[OpenFiles]:
         if sources.paths and not (files or unopened or sources.addresses):
             raise no_files_error(sources.paths[0])
         yield OpenFiles(list(files.values()), unopened)
+
+
+def _allow_open_files() -> None:
+    """Raise this process's limit of open files as far as it may: a run can have thousands."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _read(
@@ -166,7 +176,8 @@ def _unused_note(reading: Reading) -> Iterator[str]:
     rest = len(reading.unused) - _MAX_UNUSED
     more = [f"{rest} more"] if rest > 0 else []
     if reading.unused:
-        yield f"not used: {', '.join([*reading.unused[:_MAX_UNUSED], *more])}"
+        names = [display(each) for each in reading.unused[:_MAX_UNUSED]]
+        yield f"not used: {', '.join([*names, *more])}"
 
 
 def _hint(sources: _Sources, source: ReadSource) -> str:

@@ -67,21 +67,24 @@ class OpenFiles(NamedTuple):
 
 
 @contextmanager
-def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a source as a seekable file.
-
-    A pipe is copied to a temporary file, since it is read twice, and so are the files of a
-    directory, since the processes that write them may remove them meanwhile.
+def open_files(source: str | os.PathLike[str]) -> Iterator[OpenFiles]:
+    """Open a source as seekable files: a directory as those of a run, anything else as one.
 
     Raises:
-        SourceError: If the source cannot be opened, or is a directory without `.jsonl` files.
+        SourceError: If the source cannot be opened.
     """
+    if source == STDIN or not os.path.isdir(source):
+        with _open_one(source) as file:
+            yield OpenFiles([SourceFile(source_name(source), file)], [])
+        return
+    with contextlib.ExitStack() as stack:
+        yield _open_members(source, stack)
+
+
+@contextmanager
+def _open_one(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file, or a copy of a pipe, since a source is read twice."""
     try:
-        if source != STDIN and os.path.isdir(source):
-            with tempfile.TemporaryFile(prefix="failgraph-") as spool:
-                _copy_jsonl_files(source, cast("IO[bytes]", spool))
-                yield cast("IO[bytes]", spool)
-            return
         with _open(source) as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 yield file
@@ -92,21 +95,6 @@ def open_source(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else reason_of(error)
         raise SourceError(f"{source_name(source)}: {reason}") from error
-
-
-@contextmanager
-def open_files(source: str | os.PathLike[str]) -> Iterator[OpenFiles]:
-    """Open a source as seekable files: a directory as those of a run, anything else as one.
-
-    Raises:
-        SourceError: If the source cannot be opened.
-    """
-    if source == STDIN or not os.path.isdir(source):
-        with open_source(source) as file:
-            yield OpenFiles([SourceFile(source_name(source), file)], [])
-        return
-    with contextlib.ExitStack() as stack:
-        yield _open_members(source, stack)
 
 
 def _open_members(directory: str | os.PathLike[str], stack: contextlib.ExitStack) -> OpenFiles:
@@ -180,19 +168,6 @@ def decompressed(source: SourceFile, progress: Progress | None = None) -> IO[byt
     if head.startswith(_GZIP):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
     return file
-
-
-def _copy_jsonl_files(directory: str | os.PathLike[str], target: IO[bytes]) -> None:
-    """Copy the `.jsonl` files of a directory, one behind the other."""
-    paths = jsonl_files(directory)
-    if not paths:
-        name = source_name(directory)
-        raise SourceError(f"{name} is a directory without .jsonl files; expected a journal")
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
-            shutil.copyfileobj(file, target)
-        target.write(b"\n")  # the last line of a killed process is incomplete
-    target.flush()
 
 
 def _open(source: str | os.PathLike[str]) -> IO[bytes]:

@@ -1,4 +1,4 @@
-"""A journal read together with a backend: traces and failures that the backend lacks."""
+"""Files and backends read together: traces and failures that one of them lacks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("httpx", reason="backends are read with httpx, which this environment lacks")
 
+from builders import event
 from journals import line
-from otlp_file import SECOND, TRACE, process, span
+from otlp_file import SECOND, TRACE, process, seen, span, write
 from recent import NOW, failing, ids, moved, runner
 from tempo_stand_in import tempo_stand_in
 
@@ -75,3 +76,26 @@ def test_filters_apply_to_both(run, tmp_path):
             found = run(tempo.url, "list", "tempo", kept, *options)[1]
             assert sorted(ids(found)) == expected
         assert len(run(tempo.url, "list", "tempo", kept, "--limit", "1")[1]) == 1
+
+
+def test_two_backends_and_a_file_are_read_as_one(run, tmp_path):
+    """A trace whose halves are in two backends is one trace."""
+    below = moved(process(span(2, 1, seen(event("below"), 9), trace=A), service="judge"))
+    file = write(tmp_path / "t.jsonl", failing(B))
+    with tempo_stand_in(failing(A)) as one, tempo_stand_in(below) as two:
+        _, rows, _ = run(one.url, "list", one.url, two.url, str(file))
+        assert sorted((row["trace_id"], row["count"]) for row in rows) == [(A, 2), (B, 1)]
+        for id_text in (A, A[:4]):
+            _, (row,), _ = run(one.url, "show", str(file), id_text, one.url, two.url)
+            assert (row["trace_id"], row["count"]) == (A, 2)
+
+
+def test_ids_of_rollouts_are_searched(run, tmp_path):
+    """In the backend and in the files, also if they look like digits of a trace id."""
+    file = write(tmp_path / "t.jsonl", failing(B, rollout="1184"))
+    with tempo_stand_in(failing(A, rollout="7-1"), failing(TRACE, rollout="1184")) as tempo:
+        assert ids(run(tempo.url, "show", "tempo", "7-1")[1]) == [A]
+        assert ids(run(tempo.url, "show", "tempo", "1184", "7-1")[1]) == [TRACE, A]
+        assert sorted(ids(run(tempo.url, "show", "tempo", str(file), "1184")[1])) == [TRACE, B]
+        code, _, err = run(tempo.url, "show", "tempo", "7-2")
+        assert (code, "no rollout 7-2 in tempo" in err, "the last hour" in err) == (3, True, True)
