@@ -240,6 +240,36 @@ def test_a_journal_adds_what_the_spans_lack(exported, out, tmp_path) -> None:
     )
 
 
+def test_rows_are_not_added_to_their_own_spans(exported, out, tmp_path) -> None:
+    """Rows that were exported before are there already, as spans."""
+    rows = tmp_path / "rollouts.jsonl"
+    rows.write_bytes(lines(*(case.row for case in FAILING)))
+    exported(rows, "-o", tmp_path / "before.jsonl")
+    done = exported(rows, tmp_path / "before.jsonl", "-o", out)
+    count = len(FAILING)
+    assert done.out.splitlines()[0] == f"{count} spans: {count} exported, 0 already there"
+    assert f"{count} rows: 0 exported, {count} already there" in done.out
+
+
+def test_a_row_may_have_the_keys_of_a_span(exported, out, tmp_path) -> None:
+    """Rows are told from spans by how a document begins; a row among spans is named."""
+    row = {"notes": {"spans": [], "resourceSpans": [], "traceID": "a"}, **FAILING[0].row}
+    (tmp_path / "rows.jsonl").write_bytes(lines(row))
+    assert exported(tmp_path / "rows.jsonl", "-o", out).out.startswith("1 row: 1 exported")
+    mixed = write(tmp_path / "mixed.jsonl", process(span(1, None)), json.dumps(row).encode())
+    done = exported(mixed, "-o", out)
+    assert done.out == "1 span: 1 exported, 0 already there\n"
+    assert "line 2: a saved row or journal line among spans" in done.err
+
+
+def test_spans_that_begin_strangely_are_found(exported, out, tmp_path) -> None:
+    """Behind a broken line, or with other keys in front."""
+    broken = write(tmp_path / "broken.jsonl", b"broken", process(span(1, None)))
+    strange = write(tmp_path / "strange.jsonl", {"status": "COMPLETE", "trace": process(span(2))})
+    done = exported(broken, strange, "-o", out)
+    assert (done.code, done.out) == (0, "2 spans: 2 exported, 0 already there\n")
+
+
 def test_what_cannot_be_read_is_named(exported, out, tmp_path) -> None:
     """A broken line and a span without ids are named, the rest is exported."""
     good = process(span(1, None))
@@ -325,12 +355,19 @@ def test_a_directory_without_anything_to_export_is_an_error(exported, out, tmp_p
     assert not out.exists()
 
 
-@pytest.mark.parametrize("source", ["jaeger", "tempo", "http://localhost:16686"])
-def test_a_backend_is_no_source_of_an_export(source, exported, out) -> None:
+@pytest.mark.parametrize(
+    ("source", "url"),
+    [
+        ("jaeger", "http://localhost:16686/api/v3/traces/ID"),
+        ("tempo", "http://localhost:3200/api/v2/traces/ID"),
+        (f"http://host/trace/{'ab' * 16}", f"http://host/api/v3/traces/{'ab' * 16}"),
+    ],
+)
+def test_a_backend_is_no_source_of_an_export(source, url, exported, out) -> None:
     """The message says what to do, and nothing is written."""
     done = exported(source, "-o", out)
     assert (done.code, done.out) == (2, "")
-    assert f"export reads files, not {source}." in done.err
+    assert done.err.endswith(f"Save a trace first: curl {url} > trace.json\n")
     assert not out.exists()
 
 

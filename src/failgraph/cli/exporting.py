@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from failgraph.backends import address_of
+from failgraph.backends.urls import display_url
 from failgraph.cli.exit_codes import DONE, NO_SOURCE
 from failgraph.cli.messages import print_message
 from failgraph.cli.output import reading_progress
@@ -40,9 +41,13 @@ def export(arguments: argparse.Namespace) -> int:
 def _reject_backends(sources: Sequence[str]) -> None:
     """Raise ConfigError if a source is a backend."""
     for source in sources:
-        if address_of(source, current(), os.path.exists) is not None:
-            problem = f"export reads files, not {display(source)}. Save its traces as OTLP first."
-            raise ConfigError([problem])
+        address = address_of(source, current(), os.path.exists)
+        if address is not None:
+            api = "v2" if address.kind == "tempo" else "v3"
+            url = f"{display_url(address.base)}/api/{api}/traces/{address.trace_id or 'ID'}"
+            raise ConfigError(
+                [f"export reads files, not a backend. Save a trace first: curl {url} > trace.json"]
+            )
 
 
 def _summaries(result: ExportResult) -> Iterator[str]:

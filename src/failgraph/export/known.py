@@ -10,6 +10,7 @@ from failgraph.export.inputs import FailureInput, SavedAttempt
 from failgraph.export.otlp_documents import SpanGroup
 from failgraph.readers.json_values import DocumentContext
 from failgraph.readers.otlp_json import otlp_spans
+from failgraph.readers.row_spans import SPAN_NAME
 from failgraph.readers.summary import SourceSummary
 from failgraph.traces.spans import SpanRecord
 
@@ -35,9 +36,10 @@ def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
 
 
 def keys_of_group(group: SpanGroup) -> Iterator[bytes]:
-    """Yield the keys of exported spans."""
+    """Yield the keys of what exported spans have. Most have no event, and are not looked at."""
+    spans = [span for span in group.spans if "events" in span or span.get("name") == SPAN_NAME]
     context = DocumentContext(0, SourceSummary())
-    for span in otlp_spans(group.document(), context):
+    for span in otlp_spans(group._replace(spans=spans).document(), context):
         yield from keys_of_span(span)
 
 

@@ -7,24 +7,29 @@ from collections.abc import Iterator
 from typing import IO
 
 from failgraph.export.otlp_documents import SpanGroup, span_groups
+from failgraph.journal.lines import is_journal_line
 from failgraph.losses import Loss
 from failgraph.readers.api_responses import unwrap
 from failgraph.readers.file_pass import is_html
 from failgraph.readers.json_documents import json_documents
 from failgraph.readers.protobuf_messages import is_framed, looks_like_protobuf, message_fields
+from failgraph.readers.row_shapes import row_shape
 from failgraph.readers.source import SourceFile
 from failgraph.readers.summary import SourceSummary
 from failgraph.readers.tempo_protobuf import TempoResponse
 from failgraph.redaction.display import display
 
-# A key, not a text inside of a string.
-_SPAN_KEY = re.compile(rb'(?<!\\)"(?:resource_?[sS]pans|batches|spans|traceID)"\s*:')
+# The first keys of a document. A saved row may have the same ones inside.
+_SPAN_KEYS = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\[?\s*\{\s*(?:"(?:data|result|trace)"\s*:\s*(?:\[\s*)?\{\s*)*'
+    rb'"(?:resource_?[sS]pans|batches|spans|traceID)"\s*:'
+)
 _JAEGER_KEY = re.compile(rb'(?<!\\)"(?:traceID|processes)"\s*:')
 
 
 def holds_spans(head: bytes) -> bool:
-    """Return True if a file that begins so holds spans, not rows or journal lines."""
-    return looks_like_protobuf(head) or _SPAN_KEY.search(head) is not None
+    """Return True if a file begins as files of spans usually do."""
+    return looks_like_protobuf(head) or _SPAN_KEYS.match(head) is not None
 
 
 class SpanFile:
@@ -80,7 +85,9 @@ def _json_groups(stream: IO[bytes], _: bytes, summary: SourceSummary) -> Iterato
             if response.partial_reason is not None:
                 add_problem(response.partial_reason)
             for content in response.contents:
-                if isinstance(content, dict) and not response.is_jaeger:
+                if row_shape(content) is not None or is_journal_line(content):
+                    add_problem("a saved row or journal line among spans; move it to another file")
+                elif isinstance(content, dict) and not response.is_jaeger:
                     yield from span_groups(content, add_problem)
 
 
