@@ -48,6 +48,7 @@ VALUES = [
         "value": {"kvlistValue": {"values": [{"key": "k", "value": {"boolValue": True}}]}},
     },
 ]
+JAEGER = b'{"data": [{"traceID": "ab", "spans": [], "processes": {}}]}'
 FULL: dict[str, Any] = {
     "resourceSpans": [
         {
@@ -286,7 +287,7 @@ def test_what_cannot_be_read_is_named(exported, out, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'{"data": [{"traceID": "ab", "spans": [], "processes": {}}]}', "/api/v3/traces/ID"),
+        (JAEGER, "/api/v3/traces/ID"),
         (b'{"resourceSpans": []}', "f: 1 JSON document of OTLP without any span"),
         (b'{"resourceSpans": [{"scopeSp', "f: line 1 is incomplete JSON. Is the file cut"),
         (b"\x0a\x05\x01\x02\x03", "f: looks like damaged protobuf"),
@@ -332,6 +333,16 @@ def test_a_directory_is_a_run(run, exported, out) -> None:
     assert done.out.splitlines()[1].startswith(f"{count} rows: {count - 1} exported")
     assert f"not used: {run / 'config.json'}: " in done.err
     assert read(out).trace_ids == read(run).trace_ids
+
+
+@pytest.mark.parametrize("content", [JAEGER, b'{"resourceSpans": [{"sc', b"\x1f\x8b\x08\x00"])
+def test_traces_that_stay_behind_are_an_error(content, run, exported, out) -> None:
+    """Of a directory too: only files of something else are expected in it."""
+    (run / "more.json").write_bytes(content)
+    done = exported(run, "-o", out)
+    assert done.code == 3
+    assert f"failgraph: {run / 'more.json'}: " in done.err
+    assert done.out.startswith("1 span: 1 exported")
 
 
 def test_the_output_may_be_in_the_directory(run, exported, out) -> None:

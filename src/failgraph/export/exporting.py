@@ -83,7 +83,7 @@ def _send(
     journal_ids = JournalIds()
     for file, progress_of_file in zip(ordered, _progress_by_file(ordered, progress), strict=True):
         for item in read_input(file, journal_ids, progress_of_file):
-            if isinstance(item, RejectedFile) and file.is_member:
+            if isinstance(item, RejectedFile) and item.is_foreign and file.is_member:
                 result.unused.append(item.problem)
                 continue
             result.count_input(item)

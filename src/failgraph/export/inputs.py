@@ -62,9 +62,10 @@ class EmptyFile(NamedTuple):
 
 
 class RejectedFile(NamedTuple):
-    """A file that could not be read to its end, or that has neither rows nor journal lines."""
+    """A file that could not be read to its end, or that has nothing to export."""
 
     problem: str  # one sentence
+    is_foreign: bool = False  # True if it is something else, which is expected in a directory
 
 
 class UnreadableSpans(NamedTuple):
@@ -136,7 +137,7 @@ def _span_items(file: SpanFile, stream: IO[bytes]) -> Iterator[InputItem]:
     yield from file.groups(stream)
     yield from map(UnreadableSpans, file.problems)
     if file.rejection is not None:
-        yield RejectedFile(file.rejection)
+        yield RejectedFile(file.rejection, file.is_foreign)
 
 
 class _FileReader:
@@ -163,7 +164,8 @@ class _FileReader:
         if self._input_count and not self._has_rows:
             yield RejectedFile(
                 f"{self._name}: the inputs of rollouts, not their results."
-                " Give the file that was collected."
+                " Give the file that was collected.",
+                is_foreign=True,
             )
         elif not (self._has_rows or self._malformed_count):
             # Gym leaves an empty failures file beside the rows of a run without failures.

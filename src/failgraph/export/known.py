@@ -36,7 +36,7 @@ def keys_of_span(span: SpanRecord) -> Iterator[bytes]:
 
 
 def keys_of_group(group: SpanGroup) -> Iterator[bytes]:
-    """Yield the keys of what exported spans have. Most have no event, and are not looked at."""
+    """Yield the keys of exported spans. Those without an event are skipped, to save time."""
     spans = [span for span in group.spans if "events" in span or span.get("name") == SPAN_NAME]
     context = DocumentContext(0, SourceSummary())
     for span in otlp_spans(group._replace(spans=spans).document(), context):

@@ -38,6 +38,7 @@ class SpanFile:
     Attributes:
         problems: Sentences about what could not be read besides. Complete once `groups` has ended.
         rejection: A sentence if the file has no span, else None. Complete as above.
+        is_foreign: True if it has no span because it is something else. Complete as above.
     """
 
     def __init__(self, source: SourceFile, head: bytes) -> None:
@@ -46,6 +47,7 @@ class SpanFile:
         self._summary = SourceSummary(is_html=is_html(head), is_protobuf=looks_like_protobuf(head))
         self.problems: list[str] = []
         self.rejection: str | None = None
+        self.is_foreign = False
 
     def groups(self, stream: IO[bytes]) -> Iterator[SpanGroup]:
         """Yield all spans of the file."""
@@ -70,6 +72,7 @@ class SpanFile:
             )
         else:
             self.rejection = f"{self._name}: {display(summary.no_trace_text())}"
+            self.is_foreign = not summary.bad_lines
 
 
 def _json_groups(stream: IO[bytes], _: bytes, summary: SourceSummary) -> Iterator[SpanGroup]:
