@@ -456,7 +456,7 @@ def test_a_full_disk(run, monkeypatch):
     assert (code, err) == (
         3,
         (
-            "failgraph: cannot write temporary files: No space left on device; set TMPDIR to"
+            "failgraph: cannot write temporary files: no space left on device; set TMPDIR to"
             " another directory\n"
         ),
     )

@@ -579,7 +579,7 @@ def test_standard_input_is_no_place_to_read_back_from(capsys):
         main(["doctor", "-"])
     assert stopped.value.code == 2
     assert capsys.readouterr().err.startswith(
-        "failgraph: SOURCE: cannot be standard input. Name a file or a backend."
+        "failgraph: SOURCE cannot be standard input. Name a file or a backend."
     )
 
 
