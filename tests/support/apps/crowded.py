@@ -120,13 +120,13 @@ def deferred_in_a_signal_handler():
             recorded.append(each)
 
     def work():
-        with TRACER.start_as_current_span("one"):
-            for number in range(3000):
-                each = f"plain {number}"
-                failgraph.record(event(each))
-                recorded.append(each)
+        for number in range(3000):
+            each = f"plain {number}"
+            failgraph.record(event(each))
+            recorded.append(each)
 
-    _interrupted(handler, work)
+    with TRACER.start_as_current_span("one"):  # a signal outside of it would be in no trace
+        _interrupted(handler, work)
     assert failgraph.flush(10)
     assert sorted(exported()) == sorted(recorded)
     return recorded
