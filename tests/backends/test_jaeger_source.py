@@ -149,7 +149,7 @@ def test_a_missing_trace(fleet, run):
     """One message, and exit code 3."""
     message = (
         f"failgraph: jaeger does not have trace {TRACE} (yet)."
-        ' Run "failgraph list jaeger" to see failed traces.\n'
+        ' Run "failgraph list jaeger" to see traces with failures.\n'
     )
     assert run(fleet, "show", "jaeger", TRACE) == (3, [], message)
     code, _, err = run(fleet, "show", f"{fleet}/trace/{TRACE}")
@@ -167,7 +167,7 @@ def test_the_first_digits_and_a_rollout_are_searched(fleet, run):
     assert code == 3
     assert err == (
         "failgraph: no trace id in jaeger starts with 0123. Only the last hour was searched; use"
-        ' --since to search more. Run "failgraph list jaeger" to see failed traces.\n'
+        ' --since to search more. Run "failgraph list jaeger" to see traces with failures.\n'
     )
 
 

@@ -64,7 +64,7 @@ def test_a_missing_trace(options, run):
     with tempo_stand_in(failing("f" * 32), **options) as tempo:
         message = (
             f"failgraph: tempo does not have trace {TRACE} (yet)."
-            ' Run "failgraph list tempo" to see failed traces.\n'
+            ' Run "failgraph list tempo" to see traces with failures.\n'
         )
         assert run(tempo.url, "show", "tempo", TRACE) == (3, [], message)
         code, _, err = run(tempo.url, "show", "tempo", "1234")

@@ -471,7 +471,7 @@ def test_a_trace_without_failures_is_named_with_its_rollout(
 
 def test_an_unknown_trace_id_says_where_to_find_one(run: Callable[..., Done], whole: Path) -> None:
     """The message names the command that lists the failed traces, and how many there are."""
-    hint = f'Run "failgraph list {whole}" to see 2 failed traces.'
+    hint = f'Run "failgraph list {whole}" to see 2 traces with failures.'
     assert run("show", whole, "deadbeef").err == (
         f"failgraph: no trace id in {whole} starts with deadbeef. {hint}\n"
     )

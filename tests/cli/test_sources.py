@@ -333,3 +333,34 @@ def test_a_row_and_a_journal_are_counted_once(run, tmp_path):
     for names in (("rows", "journal"), ("journal", "rows")):
         (row,) = run("list", *(tmp_path / f"{name}.jsonl" for name in names)).rows
         assert (row["trace_id"], row["rollout_id"], row["count"]) == (TRACE, "7-1", 1)
+
+
+def test_a_row_and_its_exported_span_are_one_trace_without_loss(run, tmp_path, capsys):
+    """Also if the export named the process: it is the same row."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_bytes(row_of("e1", agent_ref={"name": "agent"}))
+    assert main(["export", str(rows), "-o", str(tmp_path / "spans.jsonl")]) == 0
+    capsys.readouterr()
+    done = run("list", tmp_path)
+    (row,) = done.rows
+    assert (row["rollout_id"], row["count"]) == ("7-1", 1)
+    assert (done.all_rows[-1]["losses"], done.err) == ([], "")
+
+
+# --- options that do not apply
+
+
+def test_traces_without_a_time_are_named_with_since_and_until(run, tmp_path):
+    """A saved row has none: it stays in the list, and the note says so."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_bytes(row_of("e1") + row_of("e2", rollout=2))
+    note = "failgraph: 2 traces have no time, so --since and --until do not apply to them\n"
+    assert run("list", rows, "--since", "1h") == (0, run("list", rows).all_rows, note)
+    assert run("list", rows, "--since", "1h", "-q").err == ""
+
+
+def test_filters_beside_ids_are_named(run, three):
+    """An id selects a trace, whatever else is asked."""
+    done = run("show", three, OTHER, "--kind", "other kind", "--service", "s")
+    assert done.ids == [OTHER]
+    assert done.err == ("failgraph: with IDs, --kind 'other kind' --service s has no effect\n")

@@ -410,6 +410,16 @@ def test_an_unreachable_endpoint_stops_the_export(file, exported, monkeypatch) -
     assert line.endswith(". 0 of 1 row sent; safe to repeat.")
 
 
+def test_an_unknown_host_is_told_from_a_closed_port(file, exported, monkeypatch) -> None:
+    """The two have different fixes."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    rows = file(FAILING[0].row)
+    unknown = exported(rows, "-o", "http://no-such-host.invalid/v1/traces")
+    closed = exported(rows, "-o", "http://127.0.0.1:1/v1/traces")
+    assert "unknown host name. Check the address. 0 of 1 row sent" in unknown.err
+    assert "nothing listens there. Start a Collector" in closed.err
+
+
 def test_an_endpoint_that_does_not_speak_grpc_is_reported(file, exported, monkeypatch) -> None:
     """A gRPC exporter that reaches an HTTP server gives a hint instead of grpcio's text."""
     monkeypatch.delenv("OTEL_EXPORTER_OTLP_PROTOCOL", raising=False)

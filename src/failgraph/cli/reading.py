@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 
-from failgraph.cli.filters import query_of
+from failgraph.cli.filters import filter_options, option_text, query_of
+from failgraph.cli.messages import print_redacted
 from failgraph.cli.no_failures import no_rollout_text
 from failgraph.cli.output import LIST, SHOW
 from failgraph.cli.output_file import reject_source, results_to
@@ -67,6 +68,9 @@ def show(arguments: argparse.Namespace) -> int:
     source = read_sources(sources, query, ids, quiet=arguments.quiet)
     results = _matching(arguments, source, query)
     if source.trace_ids is not None:
+        filters = [option_text(*option) for option in filter_options(query)]
+        if ids and filters and not arguments.quiet:
+            print_redacted(f"with IDs, {' '.join(filters)} has no effect")
         failed = {trace.trace_id: trace for trace in source.reading.traces}
         traces = [failed[trace_id] for trace_id in source.trace_ids if trace_id in failed]
         results = results._replace(traces=traces)

@@ -16,6 +16,7 @@ from failgraph.readers import Trace
 from failgraph.text import MAX_ID_LENGTH, sanitize
 from failgraph.traces.query import Query
 from failgraph.view import line_text, loss_lines, source_row, top_lines, top_row
+from failgraph.view.lines import count_of
 from failgraph.view.top import TopRow
 
 _T = TypeVar("_T")
@@ -102,6 +103,10 @@ def _finish(arguments: argparse.Namespace, results: Results, shown: Sequence[Tra
     if not options.quiet:
         for text in no_failures_texts(source, results.query, shown):
             print_redacted(text)
+        undated = sum(not trace.start_unix_nano for trace in shown)
+        if undated and results.query.has_time_limits:
+            traces = count_of(undated, "trace has", "traces have")
+            print_message(f"{traces} no time, so --since and --until do not apply to them")
         limit = None if options.full else _MAX_LOSSES
         for line in (*source.notes, *map(line_text, loss_lines(losses, limit))):
             print_message(line)

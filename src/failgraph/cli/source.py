@@ -183,7 +183,7 @@ def _unused_note(reading: Reading) -> Iterator[str]:
 def _hint(sources: _Sources, source: ReadSource) -> str:
     """Say what of the sources was not read, and how to find ids."""
     notes = [f"{note[0].upper()}{note[1:]}. " for note in source.notes if sources.addresses]
-    traces = "failed traces"
+    traces = "traces with failures"
     if not sources.addresses:
-        traces = count_of(len(source.reading.traces), "failed trace", "failed traces")
+        traces = count_of(len(source.reading.traces), "trace with failures", "traces with failures")
     return f'{"".join(notes)}Run "failgraph list {shlex.join(sources.names)}" to see {traces}.'

@@ -25,8 +25,9 @@ def endpoint_failure(url: str, text: str, environ: Mapping[str, str]) -> str:
     """
     if "Failed parsing HTTP/2" in text:  # grpcio's words for a server of HTTP/1
         return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}"
-    if not _is_listening(url):
-        return "nothing listens there. Start a Collector, or give another address"
+    problem = _connection_problem(url)
+    if problem is not None:
+        return problem
     status = _HTTP_STATUS.search(text)
     if status is not None and status[1] in ("401", "403"):
         return f"it rejected the credentials (HTTP {status[1]}). Set {HEADERS[1]}"
@@ -38,12 +39,14 @@ def endpoint_failure(url: str, text: str, environ: Mapping[str, str]) -> str:
     return exporter_message(text, environ, _MAX_REASON).rstrip(".")
 
 
-def _is_listening(url: str) -> bool:
-    """Return True if a TCP connection to the host and port of a URL succeeds within 3 s."""
+def _connection_problem(url: str) -> str | None:
+    """Return why the host of a URL takes no TCP connection within 3 s, or None if it does."""
     parts = urlsplit(url)
     port = parts.port or _DEFAULT_PORTS.get(parts.scheme.lower(), GRPC_PORT)
     try:
         socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
-    except (OSError, UnicodeError):  # UnicodeError: an invalid host name
-        return False
-    return True
+    except (socket.gaierror, UnicodeError):  # UnicodeError: a name that no host can have
+        return "unknown host name. Check the address"
+    except OSError:
+        return "nothing listens there. Start a Collector, or give another address"
+    return None

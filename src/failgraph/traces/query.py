@@ -32,6 +32,11 @@ class Query:
     rollout_id: str | None = None
     limit: int | None = None
 
+    @property
+    def has_time_limits(self) -> bool:
+        """True if the query has a first or a last start."""
+        return self.since_unix_nano is not None or self.until_unix_nano is not None
+
     def matches(self, trace: Trace) -> bool:
         """Return True if start and rollout of the trace match, and one of its failures does."""
         if not self.includes_start(trace.start_unix_nano):

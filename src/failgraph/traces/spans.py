@@ -138,8 +138,12 @@ class SpanRecord:
         )
 
     def conflicts(self, other: SpanRecord) -> bool:
-        """Return True if two spans with one id differ in name, parent or process."""
+        """Return True if two spans with one id differ in name, parent or process.
+
+        The span of a saved row and the one that `export` made of it may differ in their process.
+        """
         if self.is_from_journal or other.is_from_journal:
             return False
-        own = (self.name, self.parent_span_id, self.process)
-        return own != (other.name, other.parent_span_id, other.process)
+        if (self.name, self.parent_span_id) != (other.name, other.parent_span_id):
+            return True
+        return self.process != other.process and not (self.is_row and other.is_row)
