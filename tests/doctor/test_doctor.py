@@ -247,6 +247,7 @@ def test_exclusion_by_opentelemetry_is_a_problem(environ, names):
 
 def test_auto_instrumentation_that_is_not_installed_is_a_problem(environ, monkeypatch):
     """Without OpenTelemetry's instrumentation nothing makes spans, so it is a problem, once."""
+    pytest.importorskip("opentelemetry.instrumentation.auto_instrumentation")
     here = environ(FAILGRAPH_ENABLED="true", FAILGRAPH_AUTO_INSTRUMENT="true")
     assert texts_of(run_checks(here), "attachment", "problem") == []
     monkeypatch.setattr("failgraph.doctor.attachment._AUTO_INSTRUMENTATION", "no_such.module")
