@@ -312,6 +312,54 @@ def test_a_refused_batch_of_spans_is_counted(exported, tmp_path) -> None:
     assert "0 of 2 spans sent; safe to repeat." in done.err
 
 
+def with_field(path: str, value: object) -> dict[str, Any]:
+    """Return a document with one span whose field `path` has another value."""
+    document = json.loads(json.dumps(FULL))
+    (resource_spans,) = document["resourceSpans"]
+    (scope_spans,) = resource_spans["scopeSpans"]
+    span_fields = scope_spans["spans"][0]
+    *names, last = path.split(".")
+    target = {
+        "resource_spans": resource_spans,
+        "scope_spans": scope_spans,
+        "span": span_fields,
+        "event": span_fields["events"][0],
+        "link": span_fields["links"][0],
+    }[names[0]]
+    for name in names[1:]:
+        target = target[name]
+    target[last] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("resource_spans.resource", "judge"),
+        ("resource_spans.resource.attributes", 5),
+        ("resource_spans.resource.attributes", [{"key": "service.name", "value": "judge"}]),
+        ("resource_spans.schemaUrl", 5),
+        ("scope_spans.scope", [1]),
+        ("scope_spans.scope.name", 5),
+        ("scope_spans.schemaUrl", 5),
+    ],
+)
+def test_a_wrong_resource_or_scope_makes_its_spans_malformed(
+    path, value, exported, tmp_path
+) -> None:
+    """They are counted as malformed, other spans are sent, and nothing is raised."""
+    check_malformed(with_field(path, value), exported, tmp_path)
+
+
+def check_malformed(document: dict[str, Any], exported: Callable[..., Done], folder: Path) -> None:
+    """Check that an endpoint gets the one good span, and that the one of `document` is counted."""
+    source = write(folder / "f.jsonl", document, process(span(1, None)))
+    with Receiver() as receiver:
+        done = exported(source, "-o", f"{receiver.endpoint}/v1/traces")
+        assert len(receiver.spans()) == 1
+    assert (done.code, done.out) == (0, "2 spans: 1 exported, 0 already there, 1 malformed\n")
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A directory with spans, a journal below it, saved rows, and a file of something else."""

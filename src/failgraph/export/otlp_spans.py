@@ -16,6 +16,7 @@ from failgraph.export.otlp_documents import Fields, SpanGroup, span_groups
 from failgraph.readers.json_values import integer, non_negative
 
 _IS_REMOTE = 0x200  # bit of a span's and of a link's flags
+_WRONG_TYPE = (ValueError, TypeError, AttributeError, OverflowError)  # what reading a field raises
 _VALUE = {"value": {"stringValue": "v"}}
 _ATTRIBUTES = [
     {"key": "a", "value": {"stringValue": "v"}},
@@ -115,20 +116,30 @@ class _ExportedSpan(ReadableSpan):
 
 
 def exportable_spans(group: SpanGroup) -> Iterator[ReadableSpan | None]:
-    """Return the spans of a group as exporters read them, with None for one of wrong types."""
+    """Return the spans of a group as exporters read them, with None for one of wrong types.
+
+    All are None if the resource or the scope has a field of a wrong type.
+    """
+    try:
+        common = _resource_and_scope(group)
+    except _WRONG_TYPE:
+        return iter([None] * len(group.spans))
+    return (_span_or_none(fields, common) for fields in group.spans)
+
+
+def _resource_and_scope(group: SpanGroup) -> dict[str, Any]:
     resource, scope = group.resource.get("resource", {}), group.scope.get("scope", {})
-    common = {
+    return {
         "resource": _Scope(
-            _attributes(resource.get("attributes")), group.resource.get("schemaUrl", "")
+            _attributes(resource.get("attributes")), _text(group.resource, "schemaUrl")
         ),
         "instrumentation_scope": _Scope(
             _attributes(scope.get("attributes")),
-            group.scope.get("schemaUrl", ""),
-            scope.get("name", ""),
-            scope.get("version", ""),
+            _text(group.scope, "schemaUrl"),
+            _text(scope, "name"),
+            _text(scope, "version"),
         ),
     }
-    return (_span_or_none(fields, common) for fields in group.spans)
 
 
 def lost_fields(group: SpanGroup) -> frozenset[str]:
@@ -161,7 +172,7 @@ def _paths(fields: Fields, prefix: str = "") -> Iterator[str]:
 def _span_or_none(fields: Fields, common: dict[str, Any]) -> ReadableSpan | None:
     try:
         return _span(fields, common)
-    except (ValueError, TypeError, AttributeError):
+    except _WRONG_TYPE:
         return None
 
 
