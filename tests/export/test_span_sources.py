@@ -360,6 +360,28 @@ def check_malformed(document: dict[str, Any], exported: Callable[..., Done], fol
     assert (done.code, done.out) == (0, "2 spans: 1 exported, 0 already there, 1 malformed\n")
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("span.name", "\ud800"),
+        ("span.kind", "FOO"),
+        ("span.traceState", 5),
+        ("span.startTimeUnixNano", "now"),
+        ("span.droppedEventsCount", 2**32),
+        ("span.status.code", "FOO"),
+        ("span.status.message", 5),
+        ("span.attributes", [{"key": "a", "value": {"stringValue": 5}}]),
+        ("span.attributes", [{"key": "a", "value": {"boolValue": "yes"}}]),
+        ("span.attributes", [{"key": "a", "value": {"doubleValue": 10**400}}]),
+        ("event.droppedAttributesCount", 2**32),
+        ("link.flags", "x"),
+    ],
+)
+def test_a_span_with_a_wrong_type_is_malformed_alone(path, value, exported, tmp_path) -> None:
+    """An exporter would refuse the whole batch for it; the other spans of the batch are sent."""
+    check_malformed(with_field(path, value), exported, tmp_path)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A directory with spans, a journal below it, saved rows, and a file of something else."""

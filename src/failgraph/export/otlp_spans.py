@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
 from failgraph.export.otlp_documents import Fields, SpanGroup, span_groups
-from failgraph.readers.json_values import integer, non_negative
+from failgraph.readers.json_values import integer
 
 _IS_REMOTE = 0x200  # bit of a span's and of a link's flags
 _WRONG_TYPE = (ValueError, TypeError, AttributeError, OverflowError)  # what reading a field raises
@@ -100,19 +100,21 @@ class _ExportedSpan(ReadableSpan):
 
     def __init__(self, fields: Fields, **others: Any) -> None:
         super().__init__(**others)
-        self._fields = fields
+        self._attributes_count = _unsigned(fields, "droppedAttributesCount", 32)
+        self._events_count = _unsigned(fields, "droppedEventsCount", 32)
+        self._links_count = _unsigned(fields, "droppedLinksCount", 32)
 
     @property
     def dropped_attributes(self) -> int:
-        return non_negative(self._fields.get("droppedAttributesCount"))
+        return self._attributes_count
 
     @property
     def dropped_events(self) -> int:
-        return non_negative(self._fields.get("droppedEventsCount"))
+        return self._events_count
 
     @property
     def dropped_links(self) -> int:
-        return non_negative(self._fields.get("droppedLinksCount"))
+        return self._links_count
 
 
 def exportable_spans(group: SpanGroup) -> Iterator[ReadableSpan | None]:
@@ -178,11 +180,10 @@ def _span_or_none(fields: Fields, common: dict[str, Any]) -> ReadableSpan | None
 
 def _span(fields: Fields, common: dict[str, Any]) -> ReadableSpan:
     status = fields.get("status", {})
-    kind = fields.get("kind", 0)
+    kind = _enum(fields, "kind")
     parent = None
     if "parentSpanId" in fields:
-        ids = {"traceId": fields["traceId"], "spanId": fields["parentSpanId"]}
-        parent = _context({**ids, "flags": fields.get("flags")})
+        parent = _context({**fields, "spanId": fields["parentSpanId"]})
     return _ExportedSpan(
         fields,
         name=_text(fields, "name"),
@@ -196,12 +197,12 @@ def _span(fields: Fields, common: dict[str, Any]) -> ReadableSpan:
         status=cast(
             "Any",
             SimpleNamespace(
-                status_code=SimpleNamespace(value=status.get("code", 0)),
-                description=status.get("message"),
+                status_code=SimpleNamespace(value=_enum(status, "code")),
+                description=_text(status, "message"),
             ),
         ),
-        start_time=non_negative(fields.get("startTimeUnixNano")),
-        end_time=non_negative(fields.get("endTimeUnixNano")),
+        start_time=_unsigned(fields, "startTimeUnixNano", 64),
+        end_time=_unsigned(fields, "endTimeUnixNano", 64),
         **common,
     )
 
@@ -209,9 +210,9 @@ def _span(fields: Fields, common: dict[str, Any]) -> ReadableSpan:
 def _event(fields: Fields) -> SimpleNamespace:
     return SimpleNamespace(
         name=_text(fields, "name"),
-        timestamp=non_negative(fields.get("timeUnixNano")),
+        timestamp=_unsigned(fields, "timeUnixNano", 64),
         attributes=_attributes(fields.get("attributes")),
-        dropped_attributes=non_negative(fields.get("droppedAttributesCount")),
+        dropped_attributes=_unsigned(fields, "droppedAttributesCount", 32),
     )
 
 
@@ -219,16 +220,16 @@ def _link(fields: Fields) -> SimpleNamespace:
     return SimpleNamespace(
         context=_context(fields),
         attributes=_attributes(fields.get("attributes")),
-        dropped_attributes=non_negative(fields.get("droppedAttributesCount")),
+        dropped_attributes=_unsigned(fields, "droppedAttributesCount", 32),
     )
 
 
 def _context(fields: Fields) -> SpanContext:
-    state = fields.get("traceState")
+    state = _text(fields, "traceState")
     return SpanContext(
         int(fields.get("traceId", "0"), 16),
         int(fields.get("spanId", "0"), 16),
-        is_remote=bool(non_negative(fields.get("flags")) & _IS_REMOTE),
+        is_remote=bool(_unsigned(fields, "flags", 32) & _IS_REMOTE),
         trace_flags=TraceFlags(TraceFlags.SAMPLED),
         trace_state=cast("Any", _TraceState(state)) if state else None,
     )
@@ -242,7 +243,28 @@ def _text(fields: Fields, name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string")
+    value.encode()  # raises ValueError for a lone surrogate, which protobuf does not take
     return value
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("boolValue must be true or false")
+    return value
+
+
+def _unsigned(fields: Fields, name: str, bits: int) -> int:
+    number = integer(fields.get(name, 0))
+    if number is None or not 0 <= number < 2**bits:
+        raise ValueError(f"{name} must be a number of {bits} bits")
+    return number
+
+
+def _enum(fields: Fields, name: str) -> int:
+    number = integer(fields.get(name, 0))
+    if number is None or not -(2**31) <= number < 2**31:
+        raise ValueError(f"{name} must be a number of an enum")
+    return number
 
 
 def _int64(value: object) -> int:
@@ -264,4 +286,6 @@ def _value(value: Fields) -> Any:
         return _int64(value["intValue"])
     if "doubleValue" in value:
         return float(value["doubleValue"])  # also of the texts NaN, Infinity and -Infinity
-    return next(iter(value.values()), None)
+    if "boolValue" in value:
+        return _boolean(value["boolValue"])
+    return None if value.get("stringValue") is None else _text(value, "stringValue")
