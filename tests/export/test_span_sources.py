@@ -351,6 +351,23 @@ def test_a_wrong_resource_or_scope_makes_its_spans_malformed(
     check_malformed(with_field(path, value), exported, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "name"),
+    [
+        ("resource_spans.resource", {"traceId": "zz"}, "resourceSpans"),
+        ("scope_spans.scope", {"spanId": 5}, "scopeSpans"),
+    ],
+)
+def test_a_resource_or_scope_that_cannot_be_read_is_named(
+    path, value, name, exported, out, tmp_path
+) -> None:
+    """Its spans are left out, and the rest is exported."""
+    source = write(tmp_path / "f.jsonl", with_field(path, value), process(span(1, None)))
+    done = exported(source, "-o", out)
+    assert (done.code, done.out) == (0, "1 span: 1 exported, 0 already there\n")
+    assert f"line 1: {name} with an invalid id" in done.err
+
+
 def check_malformed(document: dict[str, Any], exported: Callable[..., Done], folder: Path) -> None:
     """Check that an endpoint gets the one good span, and that the one of `document` is counted."""
     source = write(folder / "f.jsonl", document, process(span(1, None)))

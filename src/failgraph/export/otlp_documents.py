@@ -62,12 +62,17 @@ def span_groups(
     for resource_spans in _objects(named.get("resourceSpans"), "resourceSpans", add_problem):
         named = _with_names(resource_spans)
         scopes = named.pop("scopeSpans", None)
-        resource = canonical(named)
+        resource = _canonical_or_none(named, "resourceSpans", add_problem)
+        if resource is None:
+            continue
         for scope_spans in _objects(scopes, "scopeSpans", add_problem):
             named = _with_names(scope_spans)
             spans = named.pop("spans", None)
+            scope = _canonical_or_none(named, "scopeSpans", add_problem)
+            if scope is None:
+                continue
             read = (_span(span, add_problem) for span in _objects(spans, "spans", add_problem))
-            yield SpanGroup(resource, canonical(named), [span for span in read if span is not None])
+            yield SpanGroup(resource, scope, [span for span in read if span is not None])
 
 
 def canonical(fields: Mapping[str, object]) -> Fields:
@@ -79,6 +84,17 @@ def canonical(fields: Mapping[str, object]) -> Fields:
         if changed or name.endswith("Value"):
             result[name] = changed
     return result
+
+
+def _canonical_or_none(
+    fields: Fields, name: str, add_problem: Callable[[str], object]
+) -> Fields | None:
+    """Return the fields around spans in canonical form, or None if these cannot be read."""
+    try:
+        return canonical(fields)
+    except (ValueError, RecursionError):
+        add_problem(f"{name} with an invalid id, or nested too deeply")
+        return None
 
 
 def span_key(resource: Fields, span: Fields) -> bytes:
