@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -420,6 +421,32 @@ def test_a_directory_is_a_run(run, exported, out) -> None:
     assert done.out.splitlines()[1].startswith(f"{count} rows: {count - 1} exported")
     assert f"not used: {run / 'config.json'}: " in done.err
     assert read(out).trace_ids == read(run).trace_ids
+
+
+def test_a_directory_may_have_more_files_than_the_limit_of_open_files(out, tmp_path) -> None:
+    """The command raises its limit, as those that read do."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for number in range(100):
+        write(folder / f"{number}.jsonl", process(span(number + 1, None)))
+    command = [sys.executable, "-m", "failgraph", "export", str(folder), "-o", str(out)]
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, most)),
+    )
+    assert (done.returncode, done.stdout) == (0, "100 spans: 100 exported, 0 already there\n")
+
+
+def test_an_empty_directory_beside_a_good_file_is_fine(exported, out, tmp_path) -> None:
+    """It is an error only if there is nothing else, as for commands that read."""
+    (tmp_path / "empty").mkdir()
+    source = write(tmp_path / "f.jsonl", process(span(1, None)))
+    done = exported(tmp_path / "empty", source, "-o", out)
+    assert (done.code, done.out) == (0, "1 span: 1 exported, 0 already there\n")
 
 
 @pytest.mark.parametrize("content", [JAEGER, b'{"resourceSpans": [{"sc', b"\x1f\x8b\x08\x00"])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import resource
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from failgraph.backends import (
@@ -22,7 +21,7 @@ from failgraph.cli.wanted import choose_traces
 from failgraph.errors import SourceError
 from failgraph.readers import Reading
 from failgraph.readers.reading import read_files
-from failgraph.readers.source import OpenFiles, SourceFile, no_files_error, open_files
+from failgraph.readers.source import OpenFiles, no_files_error, open_sources
 from failgraph.redaction.display import display
 from failgraph.settings import current
 from failgraph.traces.query import Query
@@ -127,26 +126,10 @@ def _parse(sources: Sequence[str]) -> _Sources:
 @contextmanager
 def _opened(sources: _Sources) -> Iterator[OpenFiles]:
     """Open all files, each once. An empty directory is an error if there is nothing else."""
-    files: dict[tuple[int, int], SourceFile] = {}
-    unopened: list[str] = []
-    _allow_open_files()
-    with ExitStack() as stack:
-        for path in sources.paths:
-            opened = stack.enter_context(open_files(path))
-            unopened += opened.unopened
-            for file in opened.files:
-                status = os.fstat(file.file.fileno())
-                files.setdefault((status.st_dev, status.st_ino), file)
-        if sources.paths and not (files or unopened or sources.addresses):
+    with open_sources(sources.paths) as opened:
+        if sources.paths and not (opened.files or opened.unopened or sources.addresses):
             raise no_files_error(sources.paths[0])
-        yield OpenFiles(list(files.values()), unopened)
-
-
-def _allow_open_files() -> None:
-    """Raise this process's limit of open files as far as it may: a run can have thousands."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        yield opened
 
 
 def _read(

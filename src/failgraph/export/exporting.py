@@ -19,7 +19,7 @@ from failgraph.export.result import ExportResult
 from failgraph.export.sending import Sender
 from failgraph.export.targets import open_target
 from failgraph.readers.journal_ids import JournalIds
-from failgraph.readers.source import Progress, SourceFile, no_files_error, open_files
+from failgraph.readers.source import Progress, SourceFile, no_files_error, open_sources
 from failgraph.redaction.display import display
 
 
@@ -58,21 +58,17 @@ def _open(
     sources: Sequence[str], output: str, result: ExportResult, stack: ExitStack
 ) -> list[SourceFile]:
     """Open all files, each once. The output may be in a directory that is read; it is left out."""
-    files: dict[tuple[int, int], SourceFile] = {}
-    for source in sources:
-        opened = stack.enter_context(open_files(source))
-        if not opened.files and not opened.unopened:
-            raise no_files_error(source)
-        result.unused += map(display, opened.unopened)
-        for file in opened.files:
-            status = os.fstat(file.file.fileno())
-            if not (file.is_member and _is_output(status, output)):
-                files.setdefault((status.st_dev, status.st_ino), file)
-    return list(files.values())
+    opened = stack.enter_context(open_sources(sources))
+    if not opened.files and not opened.unopened:
+        raise no_files_error(sources[0])
+    result.unused += map(display, opened.unopened)
+    return [file for file in opened.files if not (file.is_member and _is_output(file, output))]
 
 
-def _is_output(status: os.stat_result, output: str) -> bool:
-    return os.path.exists(output) and os.path.samestat(status, os.stat(output))
+def _is_output(file: SourceFile, output: str) -> bool:
+    if not os.path.exists(output):
+        return False
+    return os.path.samestat(os.fstat(file.file.fileno()), os.stat(output))
 
 
 def _send(

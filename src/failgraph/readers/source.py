@@ -6,12 +6,13 @@ import contextlib
 import errno
 import gzip
 import os
+import resource
 import shutil
 import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, cast
 
@@ -79,6 +80,33 @@ def open_files(source: str | os.PathLike[str]) -> Iterator[OpenFiles]:
         return
     with contextlib.ExitStack() as stack:
         yield _open_members(source, stack)
+
+
+@contextmanager
+def open_sources(sources: Sequence[str]) -> Iterator[OpenFiles]:
+    """Open the files of all sources of a command, each once, with as many at a time as may be.
+
+    Raises:
+        SourceError: If a source cannot be opened. A directory without files is no error.
+    """
+    files: dict[tuple[int, int], SourceFile] = {}
+    unopened: list[str] = []
+    _allow_open_files()
+    with contextlib.ExitStack() as stack:
+        for source in sources:
+            opened = stack.enter_context(open_files(source))
+            unopened += opened.unopened
+            for file in opened.files:
+                status = os.fstat(file.file.fileno())
+                files.setdefault((status.st_dev, status.st_ino), file)
+        yield OpenFiles(list(files.values()), unopened)
+
+
+def _allow_open_files() -> None:
+    """Raise this process's limit of open files as far as it may: a run can have thousands."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @contextmanager
