@@ -313,6 +313,37 @@ def test_a_refused_batch_of_spans_is_counted(exported, tmp_path) -> None:
     assert "0 of 2 spans sent; safe to repeat." in done.err
 
 
+def test_spans_behind_a_refused_batch_are_counted(exported, tmp_path) -> None:
+    """The counts add up to the spans read, also if a group has more than one batch holds."""
+    document = process(*(span(number, None) for number in range(1, 601)))
+    with Receiver(status=400) as receiver:
+        source = write(tmp_path / "f.jsonl", document)
+        done = exported(source, "-o", f"{receiver.endpoint}/v1/traces")
+        assert len(receiver.bodies) == 1
+    assert done.out == "600 spans: 0 exported, 0 already there, 600 not sent\n"
+    assert "0 of 600 spans sent; safe to repeat." in done.err
+
+
+def test_rows_before_refused_spans_are_counted(out, tmp_path) -> None:
+    """Rows wait for a batch; if the file takes nothing more, they are counted as not sent too."""
+    (tmp_path / "rows.jsonl").write_bytes(lines(FAILING[0].row))
+    strange = write(tmp_path / "spans.jsonl", {"first": 1, **process(span(1, None))})
+    command = [sys.executable, "-m", "failgraph", "export", str(tmp_path / "rows.jsonl")]
+    done = subprocess.run(
+        [*command, str(strange), "-o", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)),
+    )
+    assert done.returncode == 3
+    assert done.stdout.splitlines() == [
+        "1 span: 0 exported, 0 already there, 1 not sent",
+        "1 row: 0 exported, 0 already there, 0 not a failure, 0 malformed, 1 not sent",
+    ]
+    assert "0 of 2 rows and spans sent" in done.stderr
+
+
 def with_field(path: str, value: object) -> dict[str, Any]:
     """Return a document with one span whose field `path` has another value."""
     document = json.loads(json.dumps(FULL))

@@ -41,7 +41,7 @@ class ExportResult:
         spans_exported: Spans that the target took.
         spans_already_there: Spans that the target already had.
         spans_malformed: Spans with a field of a wrong type, which cannot be sent to an endpoint.
-        spans_not_sent: Spans that the target refused.
+        spans_not_sent: Spans that the target refused, and those read with them that come after.
         lost_fields: Names of fields of spans that were exported without them: OpenTelemetry's
             exporters do not send them to an endpoint.
         unused: Sentences about files of directories that hold nothing to export.

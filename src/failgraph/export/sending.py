@@ -31,7 +31,7 @@ class Sender:
         self._target = target
         self._result = result
         self._batch: list[ReadableSpan] = []
-        self._bytes = self._rows = self._recovered = 0
+        self._bytes = self._rows_in_batch = self._recovered_in_batch = 0
 
     def add_failure(self, item: FailureInput) -> bool:
         """Add a saved attempt or a journal's failure to the batch."""
@@ -41,9 +41,9 @@ class Sender:
             return True
         self._target.known_keys.add(key)
         span = span_of(item)
-        self._rows += 1
+        self._rows_in_batch += 1
         if isinstance(item, SavedAttempt) and attempt_failure_kind(item.attempt) is None:
-            self._recovered += 1
+            self._recovered_in_batch += 1
         size = sum(text_bytes(event.attributes or {}) for event in span.events)
         return self._add(span, size)
 
@@ -55,32 +55,44 @@ class Sender:
             return True
         self._target.known_keys.update(keys_of_group(new))
         if self._target.is_file:
-            return self._count_spans(len(new.spans), taken=self._target.write(new.document()))
+            return self._write(new)
         self._result.lost_fields |= lost_fields(new)
+        waiting = len(new.spans)
         for fields, span in zip(new.spans, exportable_spans(new), strict=True):
+            waiting -= 1
             if span is None:
                 self._result.spans_malformed += 1
-            elif not self._add(span, len(span_text(new.resource, fields))):
+            elif not self._add(span, len(span_text(new.resource, fields)), waiting):
                 return False
         return True
 
-    def send(self) -> bool:
-        """Send the batch."""
-        batch, rows, recovered = self._batch, self._rows, self._recovered
-        self._batch, self._bytes, self._rows, self._recovered = [], 0, 0, 0
-        taken = not batch or self._target.send(batch)
-        if taken:
-            self._result.exported += rows
-            self._result.recovered += recovered
-        else:
-            self._result.not_sent += rows
-        return self._count_spans(len(batch) - rows, taken=taken)
+    def send(self, waiting: int = 0) -> bool:
+        """Send the batch.
 
-    def _add(self, span: ReadableSpan, size: int) -> bool:
+        Args:
+            waiting: Spans after the batch that are not sent if the target refuses it.
+        """
+        if self._batch and not self._target.send(self._batch):
+            self._count_refused(waiting)
+            return False
+        self._result.exported += self._rows_in_batch
+        self._result.recovered += self._recovered_in_batch
+        self._result.spans_exported += len(self._batch) - self._rows_in_batch
+        self._empty_batch()
+        return True
+
+    def _write(self, group: SpanGroup) -> bool:
+        if not self._target.write(group.document()):
+            self._count_refused(len(group.spans))
+            return False
+        self._result.spans_exported += len(group.spans)
+        return True
+
+    def _add(self, span: ReadableSpan, size: int, waiting: int = 0) -> bool:
         self._batch.append(span)
         self._bytes += size
         is_full = len(self._batch) >= _BATCH_SPANS or self._bytes >= _BATCH_BYTES
-        return self.send() if is_full else True
+        return self.send(waiting) if is_full else True
 
     def _unknown(self, group: SpanGroup) -> Iterator[Fields]:
         """Yield the spans that the target does not have, and count the others."""
@@ -93,13 +105,16 @@ class Sender:
                 known.add(key)
                 yield span
 
-    def _count_spans(self, count: int, *, taken: bool) -> bool:
-        if taken:
-            self._result.spans_exported += count
-        else:
-            self._result.spans_not_sent += count
-            self._result.refused.append(self._refusal())
-        return taken
+    def _count_refused(self, waiting: int) -> None:
+        """Count the batch and the spans that wait as not sent, and say why."""
+        self._result.not_sent += self._rows_in_batch
+        self._result.spans_not_sent += len(self._batch) - self._rows_in_batch + waiting
+        self._result.refused.append(self._refusal())
+        self._empty_batch()
+
+    def _empty_batch(self) -> None:
+        self._batch = []
+        self._bytes = self._rows_in_batch = self._recovered_in_batch = 0
 
     def _refusal(self) -> str:
         result, target = self._result, self._target
