@@ -19,7 +19,8 @@ def endpoint_exporter(endpoint: str, environ: Mapping[str, str]) -> SpanExporter
 
     Args:
         endpoint: A URL. For HTTP, `/v1/traces` is added if it has no path.
-        environ: Names the protocol. If it does not, a path or port 4318 means HTTP, else gRPC.
+        environ: Picks the protocol, and nothing else: OpenTelemetry's exporter reads the other
+            variables of this process. If it names none, a path or port 4318 means HTTP, else gRPC.
 
     Raises:
         ConfigError: The URL or the protocol cannot be used.

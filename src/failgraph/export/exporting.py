@@ -34,7 +34,8 @@ def export_sources(
     Args:
         sources: The files and directories to read; `-` is standard input.
         output: The file or endpoint that gets their traces.
-        environ: Configures the exporter of an endpoint.
+        environ: Picks the protocol of an endpoint, and nothing else: OpenTelemetry's exporter
+            reads the other variables of this process.
         progress: Called with the bytes read and the bytes of all files.
 
     Returns:

@@ -102,7 +102,8 @@ def open_target(
     Args:
         output: The URL of an endpoint, or the name of a file.
         inputs: The files to export, which must not include the target.
-        environ: Configures the exporter of an endpoint.
+        environ: Picks the protocol of an endpoint, and nothing else: OpenTelemetry's exporter
+            reads the other variables of this process.
 
     Raises:
         ConfigError: `output` is neither an endpoint nor a file that can be appended to.
