@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -144,11 +144,45 @@ def test_list_names_the_outcome_of_each_trace(run, source):
 
 @pytest.mark.parametrize("command", READING)
 def test_ids_are_printed_once(command, run, source):
-    """The rollout's id, or the trace's if it has none; --limit counts the lines, the newest."""
+    """The rollout's id, or the trace's if it has none."""
     assert run(command, source, "--ids").out.splitlines() == ["7-1", NAMELESS]
-    done = run(command, source, "--ids", "-n", "1")
-    assert done.out.splitlines() == [NAMELESS]
-    assert "showing the newest 1 of 2 ids" in done.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "ids", "note"),
+    [(1, ["7-1"], "1 of 3"), (2, ["7-2", "7-1"], "2 of 3"), (3, ["7-1", "7-2"], None)],
+)
+@pytest.mark.parametrize("command", ["list", "show"])
+def test_ids_are_those_of_the_traces_that_are_shown(command, limit, ids, note, run, tmp_path):
+    """With --limit, of the newest, also if an older trace has the same rollout."""
+    attempts = [
+        failed(TRACE, "7-1", start=1),
+        failed(NAMELESS, "7-2", start=5),
+        failed(RETRY, "7-1", start=9),
+    ]
+    done = run(command, write(tmp_path / "attempts", *attempts), "--ids", "-n", limit)
+    assert done.out.splitlines() == ids
+    message = f"failgraph: showing the newest {note} traces. Use a larger --limit to see more.\n"
+    assert done.err == (message if note else "")
+
+
+def test_ids_of_top_are_those_that_its_rows_count(run, tmp_path):
+    """With --limit, the traces of the other rows are left out, however new."""
+    rows = [
+        failed(TRACE, "7-1", start=1),
+        failed(NAMELESS, "7-2", start=5),
+        failed(RETRY, "7-3", start=9, kind="killed"),
+    ]
+    done = run("top", write(tmp_path / "rows", *rows), "--ids", "-n", "1")
+    assert done.out.splitlines() == ["7-1", "7-2"]
+    assert "showing the first 1 of 2 rows" in done.err
+
+
+def failed(trace: str, rollout: str, *, start: int, kind: str = "quota") -> dict[str, Any]:
+    """A trace of a rollout, with one failure."""
+    happened = seen(event(f"e{start}", kind=kind), start)
+    attributes = {"nemo.gym.rollout.id": rollout}
+    return process(span(1, None, happened, trace=trace, start=start, attributes=attributes))
 
 
 @pytest.mark.parametrize("command", READING)

@@ -66,8 +66,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         "--limit",
         metavar="N",
         type=_limit,
-        help="print at most N lines: the newest, of top the first (default: all; list and show"
-        " stop at the newest 100 of a backend)",
+        help="only the newest N traces, of top the first N rows (default: all; list and show stop"
+        " at the newest 100 of a backend)",
     )
 
 
@@ -133,7 +133,7 @@ def _time(text: str) -> int:
 
 
 def _limit(text: str) -> int:
-    """Parse the number of lines to print."""
+    """Parse the number of traces or rows to print."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_LIMIT))
     if not is_number or int(text) == 0:
         raise argparse.ArgumentTypeError(f"must be an integer from 1 to {_MAX_LIMIT}, not {text!r}")

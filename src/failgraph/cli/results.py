@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from failgraph.cli.exit_codes import DONE, FINDING
 from failgraph.cli.messages import print_message, print_redacted
@@ -19,7 +19,6 @@ from failgraph.view import line_text, loss_lines, source_row, top_lines, top_row
 from failgraph.view.lines import count_of
 from failgraph.view.top import TopRow
 
-_T = TypeVar("_T")
 _MAX_LOSSES = 10  # named on standard error without --full
 
 
@@ -30,7 +29,7 @@ class Results(NamedTuple):
         source: The source.
         query: What was asked for.
         traces: The traces of the source that match the query, by start.
-        limit: The largest number of lines or rows, or None.
+        limit: The largest number of traces, or of rows of `top`, or None.
     """
 
     source: ReadSource
@@ -42,10 +41,10 @@ class Results(NamedTuple):
 def print_traces(arguments: argparse.Namespace, results: Results, form: TraceFormat) -> int:
     """Print the newest traces, or their ids, and return the exit code."""
     options = output_options(arguments)
-    if options.ids:
-        return print_ids(arguments, results)
     shown = _newest(results.traces, results.limit)
-    if options.json:
+    if options.ids:
+        _print_ids(shown)
+    elif options.json:
         print_json(map(form.json_row, shown))
     else:
         form.draw(shown, options)
@@ -57,10 +56,10 @@ def print_traces(arguments: argparse.Namespace, results: Results, form: TraceFor
 def print_top(arguments: argparse.Namespace, results: Results, rows: Sequence[TopRow]) -> int:
     """Print the first rows of `top`, or the ids of the traces they count. Return the exit code."""
     options = output_options(arguments)
-    if options.ids:
-        return print_ids(arguments, results)
     shown = rows[: results.limit]
-    if options.json:
+    if options.ids:
+        _print_ids(_counted(results, shown))
+    elif options.json:
         print_json(map(top_row, shown))
     else:
         print_lines(top_lines(shown, full=options.full, with_head=not options.quiet), options)
@@ -69,24 +68,33 @@ def print_top(arguments: argparse.Namespace, results: Results, rows: Sequence[To
     return _finish(arguments, results, results.traces)
 
 
-def print_ids(arguments: argparse.Namespace, results: Results) -> int:
-    """Print each rollout's id once, or that of a trace without one. Return the exit code."""
-    ids = list(dict.fromkeys(map(_id, results.traces)))
-    shown = _newest(ids, results.limit)
-    for each in shown:
+def _print_ids(traces: Sequence[Trace]) -> None:
+    """Print each rollout's id once, or that of a trace without one."""
+    for each in dict.fromkeys(map(_id, traces)):
         print(each)
-    if len(shown) < len(ids):
-        _note_limit(output_options(arguments), f"the newest {len(shown)} of {len(ids)} ids")
-    return _finish(arguments, results, results.traces)
+
+
+def _counted(results: Results, rows: Sequence[TopRow]) -> list[Trace]:
+    """Return the traces that have a failure of one of the rows."""
+    keys = {(row.boundary, row.kind, row.service) for row in rows}
+    return [
+        trace
+        for trace in results.traces
+        if any(
+            (each.event.boundary.value, each.event.failure_kind, each.span.service) in keys
+            and results.query.matches_failure(trace, each)
+            for each in trace.failures.values()
+        )
+    ]
 
 
 def _id(trace: Trace) -> str:
     return sanitize(trace.rollout_ids[0] if trace.rollout_ids else trace.trace_id, MAX_ID_LENGTH)
 
 
-def _newest(items: Sequence[_T], limit: int | None) -> Sequence[_T]:
-    """Return the last items, at most `limit`."""
-    return items if limit is None else items[max(0, len(items) - limit) :]
+def _newest(traces: Sequence[Trace], limit: int | None) -> Sequence[Trace]:
+    """Return the last traces, at most `limit`."""
+    return traces if limit is None else traces[max(0, len(traces) - limit) :]
 
 
 def _note_limit(options: OutputOptions, shown: str) -> None:
