@@ -238,6 +238,14 @@ def test_several_ids_are_shown_in_their_order(run, three):
     assert run("show", TRACE, three, "7-1", "abcdef9").ids == [TRACE, THIRD]
 
 
+def test_a_limit_beside_ids_keeps_the_newest(run, three):
+    """By their start, whatever the order of the ids; they are still shown in that order."""
+    note = "failgraph: showing the newest {} of 3 traces. Use a larger --limit to see more.\n"
+    one, two = (run("show", three, "abcdef9", TRACE, "abcdef01", "-n", n) for n in (1, 2))
+    assert (one.ids, one.err) == ([THIRD], note.format(1))
+    assert (two.ids, two.err) == ([THIRD, OTHER], note.format(2))
+
+
 def test_an_ambiguous_id_is_an_error(run, three):
     """The message gives as many digits as are needed."""
     done = run("show", three, "abcdef")

@@ -28,7 +28,8 @@ class Results(NamedTuple):
     Attributes:
         source: The source.
         query: What was asked for.
-        traces: The traces of the source that match the query, by start.
+        traces: The traces of the source that match the query, by start; with ids, the traces that
+            they name, in the order of the ids.
         limit: The largest number of traces, or of rows of `top`, or None.
     """
 
@@ -41,7 +42,7 @@ class Results(NamedTuple):
 def print_traces(arguments: argparse.Namespace, results: Results, form: TraceFormat) -> int:
     """Print the newest traces, or their ids, and return the exit code."""
     options = output_options(arguments)
-    shown = _newest(results.traces, results.limit)
+    shown = _newest(results)
     if options.ids:
         _print_ids(shown)
     elif options.json:
@@ -92,9 +93,15 @@ def _id(trace: Trace) -> str:
     return sanitize(trace.rollout_ids[0] if trace.rollout_ids else trace.trace_id, MAX_ID_LENGTH)
 
 
-def _newest(traces: Sequence[Trace], limit: int | None) -> Sequence[Trace]:
-    """Return the last traces, at most `limit`."""
-    return traces if limit is None else traces[max(0, len(traces) - limit) :]
+def _newest(results: Results) -> Sequence[Trace]:
+    """Return the traces that `list` has last, at most the limit, in their own order."""
+    traces, limit = results.traces, results.limit
+    if limit is None or len(traces) <= limit:
+        return traces
+    wanted = {trace.trace_id for trace in traces}
+    by_start = [each.trace_id for each in results.source.reading.traces if each.trace_id in wanted]
+    newest = set(by_start[-limit:])
+    return [trace for trace in traces if trace.trace_id in newest]
 
 
 def _note_limit(options: OutputOptions, shown: str) -> None:
