@@ -237,6 +237,23 @@ def test_wrong_arguments_exit_with_2(arguments: list[str], run: Callable[..., Do
     assert "--help" in done.err
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "the following arguments are required: x",
+        "x: must be y",
+        "x: cannot be y",
+        "x: expected one argument",
+        "x: not allowed with argument y",
+        "x.",
+    ],
+)
+def test_a_wrong_value_is_repeated_as_it_was_given(value: str, run: Callable[..., Done]) -> None:
+    """Also if it has words of the parser, whose own messages are put in plain words."""
+    assert f", not {value!r}. Run " in run("list", "source", "--since", value).err
+    assert run(value, "source").err.startswith(f"failgraph: unknown command {value}; choose from ")
+
+
 def test_help_names_the_commands_and_exit_codes(run: Callable[..., Done]) -> None:
     """--help prints every command and exit code to standard output."""
     done = run("--help")

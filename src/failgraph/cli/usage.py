@@ -10,6 +10,11 @@ from failgraph.cli.exit_codes import WRONG_USE
 from failgraph.cli.messages import print_redacted
 from failgraph.text import did_you_mean
 
+# How messages of argparse begin, and what follows the name of an argument in one.
+_MISSING = "the following arguments are required: "
+_ARGUMENT = "argument "
+_CONFLICT = "not allowed with argument "
+
 
 class CommandParser(argparse.ArgumentParser):
     """A parser that takes options by their whole names only, and prints no usage for an error.
@@ -22,12 +27,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print a message without secrets, and exit with 2."""
-        text = message.removeprefix("argument ").replace(": must be", " must be").rstrip(".")
-        text = text.replace("the following arguments are required:", "missing")
-        text = text.replace(": expected one argument", " needs a value")
-        text = text.replace(": cannot be ", " cannot be ")
-        text = text.replace(": not allowed with argument", " cannot be combined with")
-        print_redacted(f'{text}. Run "{self.prog} --help".')
+        print_redacted(f'{_plain(message)}. Run "{self.prog} --help".')
         self.exit(WRONG_USE)
 
     def parse_known_args(  # type: ignore[override]
@@ -57,6 +57,21 @@ class CommandParser(argparse.ArgumentParser):
         what = "command" if action.dest == argparse.SUPPRESS else action.dest
         suggestion = did_you_mean(value, action.choices)
         self.error(f"unknown {what} {value}{suggestion or _all_of(action.choices)}")
+
+
+def _plain(message: str) -> str:
+    """Return a message of argparse in plain words. Values in it stay as they are."""
+    if message.startswith(_MISSING):
+        return f"missing {message.removeprefix(_MISSING)}"
+    if not message.startswith(_ARGUMENT):
+        return message
+    name, _, problem = message.removeprefix(_ARGUMENT).partition(": ")
+    if problem == "expected one argument":
+        return f"{name} needs a value"
+    if problem.startswith(_CONFLICT):
+        return f"{name} cannot be combined with {problem.removeprefix(_CONFLICT)}"
+    is_sentence = problem.startswith(("must be ", "cannot be "))
+    return f"{name} {problem}" if is_sentence else f"{name}: {problem}"
 
 
 def _all_of(choices: Iterable[str]) -> str:
