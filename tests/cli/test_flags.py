@@ -309,6 +309,17 @@ def test_a_file_that_cannot_be_written_exits_with_3(run, source, tmp_path):
         assert done.err.startswith(f"failgraph: cannot write {target}: ")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has it")
+@pytest.mark.parametrize("command", READING)
+def test_a_full_disk_names_the_file(command, run, source, tmp_path):
+    """However late it is noticed: while a result is written, or when the file is closed."""
+    many = write(tmp_path / "many", *(failed(f"{at:032x}", "7-1", start=at) for at in range(1, 99)))
+    for each in (source, many):
+        done = run(command, each, "-q", "-o", "/dev/full")
+        assert (done.code, done.out) == (3, "")
+        assert done.err == "failgraph: cannot write /dev/full: no space left on device\n"
+
+
 def test_a_pipe_gets_the_results(run, source, tmp_path):
     """It is not replaced by a file."""
     pipe = tmp_path / "pipe"

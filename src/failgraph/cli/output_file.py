@@ -47,15 +47,14 @@ def results_to(path: str | None) -> Iterator[None]:
     is_special = os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode)
     # A pipe or device cannot be replaced, and a directory is refused.
     written = target if is_special else f"{target}.{os.getpid()}.tmp"
-    try:
+    with _named(path):
         stream = _open(written, "w" if is_special else "x")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from None
     try:
-        with stream, redirect_stdout(stream):
+        with _named(path, only_unnamed=True), stream, redirect_stdout(stream):
             yield
         if not is_special:
-            _replace(target, written, path)
+            with _named(path):
+                _replace(target, written)
     except BaseException:
         if not is_special:
             with suppress(OSError):
@@ -67,11 +66,24 @@ def _open(path: str, mode: str) -> TextIO:
     return cast("TextIO", open(path, mode, encoding="utf-8", errors="backslashreplace"))
 
 
-def _replace(target: str, written: str, path: str) -> None:
+def _replace(target: str, written: str) -> None:
     """Put a finished file in the place of the target, with the permissions of the old one."""
+    with suppress(FileNotFoundError):
+        os.chmod(written, stat.S_IMODE(os.stat(target).st_mode))
+    os.replace(written, target)
+
+
+@contextmanager
+def _named(path: str, *, only_unnamed: bool = False) -> Iterator[None]:
+    """Give errors of the system the name of the file that the user gave.
+
+    Args:
+        path: The file.
+        only_unnamed: True to leave errors that name another file. That of a write names none.
+    """
     try:
-        with suppress(FileNotFoundError):
-            os.chmod(written, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(written, target)
+        yield
     except OSError as error:
+        if error.errno is None or (only_unnamed and error.filename is not None):
+            raise
         raise OSError(error.errno, error.strerror, path) from None
