@@ -99,3 +99,12 @@ def test_ids_of_rollouts_are_searched(run, tmp_path):
         assert sorted(ids(run(tempo.url, "show", "tempo", str(file), "1184")[1])) == [TRACE, B]
         code, _, err = run(tempo.url, "show", "tempo", "7-2")
         assert (code, "no rollout 7-2 in tempo" in err, "the last hour" in err) == (3, True, True)
+
+
+def test_pages_of_traces_select_these(run, tmp_path):
+    """If every source is one; each trace is shown once. Beside a file, everything is shown."""
+    kept = journal(tmp_path, of(B, "lost"))
+    with tempo_stand_in(failing(A)) as tempo:
+        pages = [f"{tempo.url}/api/v2/traces/{A}", f"{tempo.url}/api/v2/traces/{A}/"]
+        assert ids(run(tempo.url, "show", *pages)[1]) == [A]
+        assert sorted(ids(run(tempo.url, "show", *pages, kept)[1])) == [A, B]

@@ -101,7 +101,7 @@ def read_sources(
         may_arrive = bool(found.addresses)
         chosen = choose_traces(wanted, reading, source.name, hint, may_arrive=may_arrive)
         return source._replace(trace_ids=chosen)
-    return source._replace(trace_ids=_trace_of_page(found, source))
+    return source._replace(trace_ids=_traces_of_pages(found, source))
 
 
 def source_name(source: str, address: Address | None) -> str:
@@ -142,8 +142,12 @@ def _read(
         return read_backends(sources.addresses, request, current(), progress, opened)
 
 
-def _trace_of_page(sources: _Sources, source: ReadSource) -> tuple[str, ...] | None:
-    """Return the trace if the only source is the page of one, or None. It must exist."""
+def _traces_of_pages(sources: _Sources, source: ReadSource) -> tuple[str, ...] | None:
+    """Return the traces, each once, if every source is the page of one, or None.
+
+    Raises:
+        SourceError: The trace of a page does not exist.
+    """
     pages = [address.trace_id for address in sources.addresses if address.trace_id is not None]
     for trace_id in pages:
         if trace_id not in source.reading.durations:
@@ -151,7 +155,7 @@ def _trace_of_page(sources: _Sources, source: ReadSource) -> tuple[str, ...] | N
                 f"{source.name} does not have trace {trace_id} (yet). {_hint(sources, source)}"
             )
     is_all = len(pages) == len(sources.addresses) and not sources.paths
-    return tuple(pages) if is_all else None
+    return tuple(dict.fromkeys(pages)) if is_all else None
 
 
 def _unused_note(reading: Reading) -> Iterator[str]:
