@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import fields
 
 import pytest
 
 from failgraph import FailureBoundary, settings
 from failgraph.errors import ConfigError
 from failgraph.instrumentation import startup
-from failgraph.settings import Settings, checked, from_env
+from failgraph.settings import Settings, checked, from_env, names, values
 from failgraph.settings.effects import without_effect
+from failgraph.settings.environment import _PARSERS
 from failgraph.settings.names import NAMES
 from failgraph.settings.values import one_of
 
@@ -177,6 +179,20 @@ def test_a_former_name_is_unknown_and_names_the_new_one(name, value, meant, made
     assert problem.startswith(f"unknown setting FAILGRAPH_{name} (")
     assert meant in problem
     assert settings == made
+
+
+def test_every_setting_is_complete():
+    """It has a constant, a place in the list, a parser and a field; choices, if it takes some."""
+    constants = {value for key, value in vars(names).items() if key != "PREFIX" and is_name(value)}
+    made = {f"FAILGRAPH_{each.name.upper()}" for each in fields(Settings)}
+    assert set(NAMES) == set(_PARSERS) == constants == made - {"FAILGRAPH_REDACT_FAULT"}
+    assert len(NAMES) == len(set(NAMES))
+    of_choice = (values.parse_choice, values.parse_switch, values.parse_boundary)
+    assert {name for name in NAMES if _PARSERS[name] in of_choice} == set(CHOICES)
+
+
+def is_name(value: object) -> bool:
+    return isinstance(value, str) and value.startswith("FAILGRAPH_")
 
 
 def test_every_choice_is_tested_here():

@@ -1,6 +1,10 @@
 """All settings, and how they are read from the environment.
 
-To add one: a constant in `names`, a field here under the same name, and its parser in `_PARSERS`.
+To add one: a constant in `names`, which also goes into `NAMES`, and into `CHOICES` if it takes one
+of a few values; here, a field under the same name in lower case, and its parser in `_PARSERS`. A
+secret also needs `repr=False`, and a place in `_SECRET` of `doctor/configuration.py`; what protects
+privacy, a stricter value in `_STRICTER`; what another setting can make useless, a reason in
+`effects`.
 """
 
 from __future__ import annotations
