@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Iterable
+from itertools import islice
 
 from failgraph.diagnostics import count
 
@@ -14,6 +15,7 @@ MAX_ID_LENGTH = 128
 
 _MAX_INTERNED, _MAX_INTERNED_LENGTH = 1 << 16, 256
 _interned: dict[str, str] = {}
+_MAX_COMPARED = 2000  # choices that a suggestion is looked for in
 _MIN_LIKENESS = 0.75  # of a suggestion, from 0 to 1: a letter wrong or two exchanged
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -95,7 +97,7 @@ def close_to(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice that is nearly the word, or None if there is none."""
     from difflib import get_close_matches  # needed for messages only
 
-    close = get_close_matches(word, list(choices), n=1, cutoff=_MIN_LIKENESS)
+    close = get_close_matches(word, list(islice(choices, _MAX_COMPARED)), cutoff=_MIN_LIKENESS)
     return close[0] if close else None
 
 

@@ -264,6 +264,7 @@ def test_an_ambiguous_id_is_an_error(run, three):
         ("", "an id is empty."),
         ("nope.jsonl", "nope.jsonl: no such file."),
         ("a/b", "a/b: no such file"),
+        ("nope/", "nope/: no such directory"),
         ("localhost:3200", "localhost:3200: no such file. Did you mean http://localhost:3200?"),
     ],
 )
@@ -272,6 +273,16 @@ def test_what_is_neither_a_source_nor_a_known_id_is_an_error(text, problem, run,
     done = run("show", three, TRACE, text)
     assert (done.code, done.rows) == (3, [])
     assert problem.format(source=three) in done.err
+
+
+def test_an_id_that_is_nearly_that_of_a_rollout_gets_a_suggestion(run, tmp_path):
+    """It is typed by hand more often than a trace id."""
+    named = tmp_path / "named.jsonl"
+    named.write_bytes(trace(TRACE, rollout="policy-17"))
+    done = run("show", named, "polcy-17")
+    assert "no rollout polcy-17 in " in done.err
+    assert " (did you mean policy-17?). Run " in done.err
+    assert "did you mean" not in run("show", named, "judge-3").err
 
 
 def test_ids_behind_two_dashes(run, three, tmp_path, monkeypatch):

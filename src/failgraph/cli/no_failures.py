@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from failgraph.cli.filters import filter_options, option_text, time_text
 from failgraph.cli.source import ReadSource
@@ -12,8 +11,6 @@ from failgraph.readers import Reading, Trace
 from failgraph.text import did_you_mean
 from failgraph.traces.query import Query
 from failgraph.view.lines import count_of
-
-_MAX_COMPARED = 2000  # names that a suggestion is looked for in
 
 
 def no_failures_texts(source: ReadSource, query: Query, shown: Sequence[Trace]) -> Iterator[str]:
@@ -46,7 +43,7 @@ def _nothing_matches(source: ReadSource, query: Query) -> str:
 
 def no_rollout_text(source: ReadSource, rollout_id: str) -> str:
     """Return that a source does not have a rollout, and how to find it."""
-    suggestion = _suggestion(rollout_id, source.reading.rollouts)
+    suggestion = did_you_mean(rollout_id, source.reading.rollouts)
     problem = f"no rollout {rollout_id} in {source.name}{suggestion}"
     if source.notes:  # they say how to search more
         return "; ".join((problem, *source.notes))
@@ -70,11 +67,7 @@ def _names(reading: Reading) -> Mapping[str, frozenset[str]]:
 def _filter_texts(query: Query, names: Mapping[str, frozenset[str]]) -> Iterable[str]:
     for option, value in filter_options(query):
         known = names.get(option, frozenset())
-        yield option_text(option, value) + ("" if value in known else _suggestion(value, known))
-
-
-def _suggestion(name: str, names: Iterable[str]) -> str:
-    return did_you_mean(name, islice(names, _MAX_COMPARED))
+        yield option_text(option, value) + ("" if value in known else did_you_mean(value, known))
 
 
 def _others(source: ReadSource, query: Query) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from failgraph.backends.address import names_source
 from failgraph.errors import SourceError
 from failgraph.readers import Reading
+from failgraph.text import did_you_mean
 from failgraph.traces.wanted_ids import MIN_DIGITS, WantedId
 
 _MAX_NAMED = 4  # trace ids in a message
@@ -51,7 +52,8 @@ def choose_traces(
         found = wanted.find(reading.durations, reading.rollouts)
         if not found:
             yet = " (yet)" if may_arrive and wanted.trace_id is not None else ""
-            raise SourceError(f"{_problem(wanted, name)}{yet}. {hint}")
+            suggestion = did_you_mean(wanted.text, reading.rollouts)
+            raise SourceError(f"{_problem(wanted, name)}{yet}{suggestion}. {hint}")
         if len(found) > 1 and wanted.text not in reading.rollouts:
             raise SourceError(
                 f"{len(found)} trace ids in {name} start with {wanted.digits}:"

@@ -121,8 +121,10 @@ def _open_one(source: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 shutil.copyfileobj(file, spool)
                 yield cast("IO[bytes]", spool)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else reason_of(error)
-        raise SourceError(f"{source_name(source)}: {reason}") from error
+        name = source_name(source)
+        missing = "no such directory" if name.endswith("/") else "no such file"
+        reason = missing if isinstance(error, FileNotFoundError) else reason_of(error)
+        raise SourceError(f"{name}: {reason}") from error
 
 
 def _open_members(directory: str | os.PathLike[str], stack: contextlib.ExitStack) -> OpenFiles:
