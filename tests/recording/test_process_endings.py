@@ -111,6 +111,22 @@ def test_a_process_that_ends_sends_what_has_failed(receiver, ways):
     assert list(receiver.failures().values()) == [1], stderr
 
 
+@pytest.mark.parametrize("way", ["returns", "handler", "finalizer", "forked", "no_thread"])
+def test_what_was_only_deferred_is_recorded_at_exit(tmp_path, way):
+    """It is in the journal and the trace when the process has ended, also without a processor of
+    ours, and under a Python that starts no thread at exit.
+    """
+    environ = {**os.environ, "FAILGRAPH_JOURNAL": str(tmp_path), "PYTHONPATH": HERE}
+    command = [sys.executable, str(APPS / "deferring.py"), way]
+    done = subprocess.run(
+        command, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == "exported: deferred\n"
+    assert ids(tmp_path) == ["deferred"]
+
+
 def test_an_exporter_that_hangs_does_not_hold_a_process_up(receiver):
     """It would hang for an hour; the process ends, and failgraph says nothing."""
     command = [sys.executable, "ending.py", "hangs"]

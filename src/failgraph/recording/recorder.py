@@ -17,7 +17,7 @@ from failgraph.failure.records import FailureEvent, FailureReport
 from failgraph.recording import hop_log
 from failgraph.recording.deferring import MAX_DEFERRED, DeferredFailure, DeferredQueue
 from failgraph.recording.entry import Entry
-from failgraph.recording.flushing import call_at_exit, flush_within
+from failgraph.recording.flushing import ExitFlush, flush_within
 from failgraph.recording.hop import Hop, log_in_hops, open_hop_of
 from failgraph.recording.hop_log import LoggedFailure
 from failgraph.recording.observation import (
@@ -37,7 +37,6 @@ from failgraph.recording.placement import (
 )
 from failgraph.recording.writer import Writer
 
-_EXIT_TIMEOUT_S = 2.0
 Watcher = Callable[[FailureEvent], None]
 
 
@@ -56,8 +55,7 @@ class Recorder:
         self.watchers: tuple[Watcher, ...] = ()
         self._seq = itertools.count()
         self._deferred = DeferredQueue()
-        self._flushes_at_exit = False
-        self._exit_flush_timed_out = False
+        self._exit_flush = ExitFlush()
 
     def record(
         self,
@@ -178,6 +176,7 @@ class Recorder:
         deferred = DeferredFailure(failure, hints, current_moment(), span, is_own)
         if not self._deferred.put(deferred):
             return NOT_RECORDED
+        self._exit_flush.register(flush_at_exit)
         event_id = getattr(failure, "event_id", None)
         return Recorded(event_id if isinstance(event_id, str) else None, "deferred", None)
 
@@ -185,7 +184,10 @@ class Recorder:
         """Queue the record of an exception that is being freed, not the exception itself."""
         now = current_moment()
         observations = observe_escaping(error, now)
-        self._deferred.put(DeferredFailure(observations, NO_HINTS, now, None, is_own=False))
+        if observations.all:
+            deferred = DeferredFailure(observations, NO_HINTS, now, None, is_own=False)
+            self._deferred.put(deferred)
+            self._exit_flush.register(flush_at_exit)
 
     def drain(self) -> None:
         """Record what was deferred."""
@@ -230,10 +232,8 @@ class Recorder:
         context = span.get_span_context()
         entry = Entry(observation, span, context, seq, hop is not None, is_own, is_late)
         recorded = self.writer.write(entry)
-        is_new = recorded.span_context is not None and recorded.placement != "duplicate"
-        if is_new and not self._flushes_at_exit:
-            self._flushes_at_exit = True
-            call_at_exit(flush_at_exit)
+        if recorded.span_context is not None and recorded.placement != "duplicate":
+            self._exit_flush.register(flush_at_exit)
         return recorded
 
     def span_ended(self, context: SpanContext | None, *, is_local_root: bool) -> None:
@@ -258,19 +258,17 @@ class Recorder:
         own_id = failure_id if failure_id in events else None
         return FailureReport(events=close_map(events), failure_id=own_id)
 
-    def flush(self, timeout_s: float) -> bool:
-        """Record what was deferred and flush; see the function `flush`."""
+    def flush(self, timeout_s: float, *, at_exit: bool = False) -> bool:
+        """Record what was deferred and flush; see the functions `flush` and `flush_within`."""
 
         def providers() -> list[object]:
             return [get_tracer_provider(), *self.writer.pipelines.providers()]
 
-        return flush_within(timeout_s, self.drain, providers)
+        return flush_within(timeout_s, self.drain, providers, at_exit=at_exit)
 
     def flush_at_exit(self) -> None:
-        """Flush if anything was written or waits; once it has timed out, never again."""
-        has_work = self._flushes_at_exit or self._deferred.may_have_work
-        if has_work and not self._exit_flush_timed_out:
-            self._exit_flush_timed_out = not self.flush(_EXIT_TIMEOUT_S)
+        """Flush if anything was written or deferred; once it has timed out, never again."""
+        self._exit_flush.run(lambda timeout_s: self.flush(timeout_s, at_exit=True))
 
 
 _recorder = Recorder()
