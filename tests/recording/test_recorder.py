@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextvars
+import gc
 import logging
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
@@ -403,6 +405,23 @@ def test_flush_reaches_a_provider_that_is_not_global(make_provider, exporter):
     failgraph.record(error, deferred=True)
     assert failgraph.flush() is True
     assert all_ids(exporter) == [error.event_id]
+
+
+def test_flush_reaches_the_provider_of_a_live_span_that_a_failure_was_written_on(exporter):
+    """It need not be the global one, nor have made a failure span, and is not kept alive for it."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=3_600_000))
+    with provider.get_tracer("test").start_as_current_span("work"):
+        error = failure()
+        assert failgraph.record(error).placement == "span"
+    assert failgraph.flush() is True
+    assert all_ids(exporter) == [error.event_id]
+    provider.shutdown()
+    processor = weakref.ref(provider._active_span_processor)
+    del provider, error
+    for _ in range(2):
+        gc.collect()
+    assert processor() is None
 
 
 class Stuck(SimpleSpanProcessor):

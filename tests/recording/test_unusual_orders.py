@@ -338,7 +338,7 @@ def test_one_provider_that_raises_keeps_no_other_from_its_flush(monkeypatch):
             return True
 
     monkeypatch.setattr(
-        recorder().writer.pipelines, "providers", lambda: [Provider("bad"), Provider("good")]
+        recorder().writer.pipelines, "processors", lambda: [Provider("bad"), Provider("good")]
     )
     assert failgraph.flush() is False
     assert flushed == ["bad", "good"]

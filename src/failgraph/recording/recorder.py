@@ -261,10 +261,10 @@ class Recorder:
     def flush(self, timeout_s: float, *, at_exit: bool = False) -> bool:
         """Record what was deferred and flush; see the functions `flush` and `flush_within`."""
 
-        def providers() -> list[object]:
-            return [get_tracer_provider(), *self.writer.pipelines.providers()]
+        def pipelines() -> list[object]:
+            return [get_tracer_provider(), *self.writer.pipelines.processors()]
 
-        return flush_within(timeout_s, self.drain, providers, at_exit=at_exit)
+        return flush_within(timeout_s, self.drain, pipelines, at_exit=at_exit)
 
     def flush_at_exit(self) -> None:
         """Flush if anything was written or deferred; once it has timed out, never again."""

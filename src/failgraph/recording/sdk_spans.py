@@ -10,7 +10,9 @@ import functools
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -175,7 +177,7 @@ def _as_local(context: SpanContext) -> SpanContext:
 
 
 class Pipelines:
-    """Providers that export through the pipeline, and with the resource, of a given span.
+    """The pipelines of spans: providers that export through them, and what there is to flush.
 
     A tracer of the global provider would lose the failure span of a span that any other provider
     made.
@@ -187,6 +189,17 @@ class Pipelines:
         self._providers: OrderedDict[tuple[int, int], tuple[Any, Any, TracerProvider]] = (
             OrderedDict()
         )
+        self._written: WeakValueDictionary[int, Any] = WeakValueDictionary()  # processors, by id
+
+    def note_written(self, span: Span) -> None:
+        """Remember, for as long as it lives, the processor of a span that a failure was written on.
+
+        Does nothing if the class of the span does not show it.
+        """
+        processor = getattr(span, "_span_processor", None)
+        if processor is not None and self._written.get(id(processor)) is not processor:
+            with suppress(TypeError):  # its class may allow no weak reference
+                self._written[id(processor)] = processor
 
     def provider_of(self, span: Span) -> TracerProvider:
         """Return a provider with the processor, resource and limits of `span`.
@@ -206,9 +219,9 @@ class Pipelines:
                 self._providers.popitem(last=False)
         return entry[2]
 
-    def providers(self) -> list[TracerProvider]:
-        """Return the providers that were made so far."""
-        return [provider for _, _, provider in list(self._providers.values())]
+    def processors(self) -> list[Any]:
+        """Return the processors of the spans that failures were written on."""
+        return [each for ref in self._written.valuerefs() if (each := ref()) is not None]
 
 
 def is_failure_span_provider(provider: object) -> bool:

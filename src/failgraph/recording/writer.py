@@ -25,7 +25,7 @@ class Writer:
 
     Attributes:
         index: What was written, by trace.
-        pipelines: The providers that failure spans go through.
+        pipelines: The pipelines of the spans that were written on.
         journal: The journal of this process.
     """
 
@@ -97,6 +97,7 @@ class Writer:
             limits=limits.event,
         )
         sdk_spans.emit(holder, attributes, time_unix_nano)
+        self.pipelines.note_written(holder)
         if holder is span:
             return Recorded(event.event_id, "span", context)
         sdk_spans.end_failure_span(holder, time_unix_nano)
