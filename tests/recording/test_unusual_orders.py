@@ -9,19 +9,22 @@ import logging
 import os
 import threading
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 import failgraph
 from builders import event, failure
 from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
 from failgraph.context import current_hop
-from failgraph.recording import hop_log, index, sdk_spans
+from failgraph.recording import hop_log, index, recorder as recorder_module, sdk_spans
 from failgraph.recording.api import watching
+from failgraph.recording.flushing import flush_within
 from failgraph.recording.recorder import recorder
 from sdk_spans import failure_events
 
@@ -343,6 +346,50 @@ def test_one_provider_that_raises_keeps_no_other_from_its_flush(monkeypatch):
     assert failgraph.flush() is False
     assert flushed == ["bad", "good"]
     assert "flush_timeout" not in failgraph.stats()
+
+
+@pytest.mark.internal_error
+@pytest.mark.parametrize("broken", ["drain", "pipelines"])
+def test_a_flush_that_fails_answers_false_and_is_no_time_out(broken):
+    """What fails first keeps nothing else from its turn."""
+    called: list[str] = []
+
+    def part(name: str, result: object) -> Callable[[], Any]:
+        def call() -> object:
+            called.append(name)
+            if name == broken:
+                raise RuntimeError(name)
+            return result
+
+        return call
+
+    assert flush_within(5, part("drain", None), part("pipelines", [])) is False
+    assert called == ["drain", "pipelines"]
+    assert "flush_timeout" not in failgraph.stats()
+
+
+@pytest.mark.internal_error
+def test_a_global_provider_that_cannot_be_made_keeps_no_other_from_its_flush(monkeypatch, exporter):
+    """The API raises if a variable names one that it cannot make; the answer is False."""
+
+    def unknown() -> None:
+        raise RuntimeError("no such provider")
+
+    monkeypatch.setattr(recorder_module, "get_tracer_provider", unknown)
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=3_600_000))
+    with provider.get_tracer("test").start_as_current_span("work"):
+        failgraph.record(event())
+    assert failgraph.flush() is False
+    assert len(exporter.get_finished_spans()) == 1
+
+
+@pytest.mark.parametrize("timeout_s", [float("inf"), 1e300, threading.TIMEOUT_MAX])
+def test_a_flush_may_have_any_time(make_provider, timeout_s):
+    """No time is too long for the answer True."""
+    with make_provider().get_tracer("test").start_as_current_span("work"):
+        failgraph.record(event())
+    assert failgraph.flush(timeout_s) is True
 
 
 def test_a_second_hop_on_a_full_span_evicts_nothing(make_provider):

@@ -11,33 +11,43 @@ from typing import Any
 from failgraph.diagnostics import count, guard
 
 _EXIT_TIMEOUT_S = 2.0
+_LONGEST_TIMEOUT_S = 86_400.0  # infinity overflows in `Thread.join`, a year may in an exporter
 _FINALIZER_PRIORITY = 0  # after the finalizers of others, which may still end spans
 
 
 def flush_within(
     timeout_s: float,
     drain: Callable[[], None],
-    providers: Callable[[], Iterable[Any]],
+    pipelines: Callable[[], Iterable[Any]],
     *,
     at_exit: bool = False,
 ) -> bool:
-    """Call `drain`, then flush the `providers`. Return True if all was done in `timeout_s` seconds.
+    """Call `drain`, then flush the `pipelines`. Return True if all was done in `timeout_s` seconds.
 
     Not every exporter keeps the SDK's own time limit, so a daemon thread does the work and is left
     behind at the deadline. At exit, where Python 3.12.0 and 3.12.1 start no thread, this thread
     calls `drain` at least: it holds no lock then.
+
+    Args:
+        timeout_s: The time limit; a day if it is longer.
+        drain: Records what waits.
+        pipelines: Returns tracer providers and span processors. May raise, as the API does if a
+            variable names a provider that it cannot make.
+        at_exit: True if no code of the program is interrupted by this call.
     """
     with guard("flush"):
-        results: list[bool] = []
+        limit_s = min(timeout_s, _LONGEST_TIMEOUT_S)
+        answers: list[bool] = []
 
         def work() -> None:
+            is_drained = is_flushed = False
             with guard("flush"):
                 drain()
-            with guard(
-                "flush"
-            ):  # the API raises if a variable names a provider that it cannot make
-                # A list, so that each provider is flushed, also after one has failed.
-                results.append(all([_flush(each, timeout_s) for each in providers()]))  # noqa: C419
+                is_drained = True
+            with guard("flush"):
+                # A list, so that each is flushed, also after one has failed.
+                is_flushed = all([_flush(each, limit_s) for each in pipelines()])  # noqa: C419
+            answers.append(is_drained and is_flushed)
 
         worker = threading.Thread(target=work, name="failgraph-flush", daemon=True)
         try:
@@ -46,16 +56,16 @@ def flush_within(
             if at_exit:
                 drain()
             return False
-        worker.join(timeout_s)
-        if results:
-            return results[0]
+        worker.join(limit_s)
+        if answers:
+            return answers[0]
         count("flush_timeout")
     return False
 
 
-def _flush(provider: Any, timeout_s: float) -> bool:
-    """Flush one provider. Return True also if it has nothing to flush."""
-    force_flush = getattr(provider, "force_flush", None)
+def _flush(pipeline: Any, timeout_s: float) -> bool:
+    """Flush a provider or processor. Return True also if it has nothing to flush."""
+    force_flush = getattr(pipeline, "force_flush", None)
     with guard("flush"):
         return not callable(force_flush) or force_flush(int(timeout_s * 1000)) is not False
     return False

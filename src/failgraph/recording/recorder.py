@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from opentelemetry.trace import Span, SpanContext, get_tracer_provider
 
@@ -261,8 +261,9 @@ class Recorder:
     def flush(self, timeout_s: float, *, at_exit: bool = False) -> bool:
         """Record what was deferred and flush; see the functions `flush` and `flush_within`."""
 
-        def pipelines() -> list[object]:
-            return [get_tracer_provider(), *self.writer.pipelines.processors()]
+        def pipelines() -> Iterator[object]:
+            yield from self.writer.pipelines.processors()
+            yield get_tracer_provider()  # last, since it may raise
 
         return flush_within(timeout_s, self.drain, pipelines, at_exit=at_exit)
 
