@@ -656,3 +656,16 @@ def test_all_events_of_all_traces_are_bounded(tracer, monkeypatch):
         == recorder().writer.index._event_count
         <= 110
     )
+
+
+def test_an_event_id_names_one_record_in_every_trace(tracer):
+    """Hints fill in what a failure does not say, but only until it is observed first."""
+    observed: list[FailureEvent] = []
+    error, hinted = failure(), failure()
+    with watching(observed.append):
+        for stages in ((None, "agent"), ("agent", None)):
+            for each, stage in zip((error, hinted), stages, strict=True):
+                with tracer.start_as_current_span("work"):
+                    assert failgraph.record(each, stage=stage).placement != "nowhere"
+    assert [each.stage for each in observed] == [None, "agent"] * 2
+    assert observed[:2] == observed[2:]

@@ -198,15 +198,17 @@ def _failures(
 ) -> Iterator[Observation]:
     """Yield the failures of the explicit chain of `error`, causes first.
 
-    The hints are for the exceptions whose `id()` is in `hinted`.
+    The hints are for the exceptions whose `id()` is in `hinted`. They have no effect on a failure
+    that was observed before: its id names the record that was made then.
     """
     for missing in failures_without_boundary(error, boundary_for):
         if not vars(missing).get(_REPORTED_MISSING):  # it passes here once for each span
             vars(missing)[_REPORTED_MISSING] = True
             _report_missing(missing, hints, "boundary")
     for failure in _renewed_chain(error, boundary_for):
-        event = _remembered_event(failure.error) or record_of(failure, boundary_for)
-        if event is not None and id(failure.error) in hinted and hints != NO_HINTS:
+        known = _remembered_event(failure.error)
+        event = known or record_of(failure, boundary_for)
+        if known is None and event and id(failure.error) in hinted and hints != NO_HINTS:
             kind = None if safe_getattr(failure.error, "failure_kind") else hints.kind
             event = _from_record(event, hints._replace(boundary=None, kind=kind))
         if event is None:
