@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind
 
@@ -106,6 +106,27 @@ def test_a_failure_without_a_place_in_a_trace(directory, make_provider):
     assert [outside[key] for key in ("trace_id", "span_id", "parent_span_id")] == [None, None, None]
     assert unsampled["trace_id"] == f"{span.get_span_context().trace_id:032x}"
     assert failgraph.stats() == {"recorded_journal": 2}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "service.name=my%20judge",
+        "a=b=c, service.name = x%3Dy%2Cz ,service.name",
+        "service.name=%FF",
+        "service.name=one,service.name=two",
+        "service.names=a,service%2Ename=b",
+        "",
+    ],
+)
+def test_the_service_of_the_environment_is_read_as_the_sdk_reads_it(
+    directory, monkeypatch, attributes
+):
+    """A failure outside any span has the service name that the spans of the process have."""
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", attributes)
+    failgraph.record(event("outside"))
+    of_spans = OTELResourceDetector().detect().attributes.get("service.name", "unknown_service")
+    assert [line["service"] for line in lines(directory)] == [of_spans]
 
 
 def test_each_failure_is_written_once_per_trace(directory, tracer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from urllib.parse import unquote
 
 from opentelemetry.trace import Span, SpanContext, SpanKind
 
@@ -60,7 +61,11 @@ def _safe_name(name: str, _: Settings) -> str:
 
 
 def _service_in_environment() -> str:
-    pairs = (
-        each.partition("=") for each in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
-    )
-    return next((value.strip() for name, _, value in pairs if name.strip() == "service.name"), "")
+    """Return the service name of `OTEL_RESOURCE_ATTRIBUTES`, read as the SDK reads it, or ""."""
+    pairs = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
+    values = {
+        name.strip(): value.strip()
+        for name, is_pair, value in (each.partition("=") for each in pairs)
+        if is_pair
+    }
+    return unquote(values.get("service.name", ""))
