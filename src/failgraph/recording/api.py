@@ -30,9 +30,10 @@ def record(
     """Put a failure into the trace, once, where it was observed. Never raises, blocks or prints.
 
     The event goes on `span`, else on the span in which the exception was created, else on the
-    current one, else on that of the hop. If that span no longer records, it goes on a failure span
-    in the same trace. An exception is recorded with its explicit causes, causes first, and a group
-    member by member.
+    current one, else on that of the hop. If the span of its creation is not sampled, the current
+    one of the same trace takes its place. If the span no longer records, the event goes on a
+    failure span in the same trace. An exception is recorded with its explicit causes, causes first,
+    and a group member by member.
 
     Args:
         failure: A `FailureEvent` (ours or Gym's own), an `NgFailureEvent`, or any other exception.

@@ -17,9 +17,9 @@ class Recorded(NamedTuple):
 
     Attributes:
         event_id: The id of the outermost failure; None if nothing could be recorded.
-        placement: `span`, on the span that was running; `failure_span`, on a short span of its own;
-            `journal`, in the journal only; `deferred`, it is recorded soon; `duplicate`, it was
-            recorded before; `nowhere`.
+        placement: `span`, on the span that it belongs to, mostly that in which the exception was
+            created; `failure_span`, on a short span of its own; `journal`, in the journal only;
+            `deferred`, it is recorded soon; `duplicate`, it was recorded before; `nowhere`.
         span_context: The span that holds it, or None.
     """
 
