@@ -283,6 +283,13 @@ def test_every_setting_is_shown_without_secrets(environ):
     assert "sesame" not in repr(list(run_checks(here)))
 
 
+def test_a_default_is_shown(environ):
+    """A default is public, so that no part of it is hidden as a secret."""
+    texts = texts_of(run_checks(environ()), "settings", "ok")
+    assert "FAILGRAPH_PEERS=private (default)" in texts
+    assert not [text for text in texts if "redacted" in text]
+
+
 @pytest.mark.parametrize(
     ("variables", "name", "reason"),
     [

@@ -109,7 +109,7 @@ def _shown_value(settings: Settings, environ: Mapping[str, str], name: str) -> s
     if name in CHOICES or isinstance(value, int):
         return str(getattr(value, "value", value))
     if isinstance(value, tuple):
-        whole = environ.get(name, "")
+        whole = environ.get(name, "").strip() or ",".join(value)
         # A network such as 10.0.0.0/8 is valid as such, and never a secret.
         value = ",".join(
             item if "/" in item or survives_redaction(item, whole) else marker("secret")
