@@ -485,7 +485,7 @@ def test_with_an_endpoint_and_a_file_the_traces_are_in_both(tmp_path):
 
 @pytest.mark.slow
 def test_rejected_spans_are_reported(tmp_path):
-    """The demo names the processes, exits with 3, and shows the rollouts nevertheless."""
+    """The demo names the processes, exits with 3, and shows the rollouts, but no traces' pages."""
     with Receiver(status=400) as receiver:
         done = command("demo", env=endpoint(receiver.endpoint, TMPDIR=str(tmp_path)))
     where = receiver.endpoint.removeprefix("http://")
@@ -495,6 +495,8 @@ def test_rejected_spans_are_reported(tmp_path):
         f" {where} by http/protobuf. Set OTEL_EXPORTER_OTLP_PROTOCOL for another protocol.\n"
     )
     assert "root cause" in done.stdout
+    assert "traces were sent" not in done.stdout
+    assert "/trace/" not in done.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -76,7 +76,7 @@ def run(out: str | None, draw: Callable[[Sequence[Trace]], None]) -> bool:
         with _exit_on_sigterm():
             is_complete = _collect(file.path, endpoint)
             if os.path.getsize(file.path):
-                _show(file.path, draw, endpoint)
+                _show(file.path, draw, endpoint if is_complete else None)
                 keep_file = endpoint is None or out is not None
                 if keep_file:
                     shown = sanitize(file.path)
@@ -178,9 +178,15 @@ def _all_arrived(folder: str, endpoint: OtlpEndpoint) -> bool:
 
 
 def _show(
-    path: str, draw: Callable[[Sequence[Trace]], None], endpoint: OtlpEndpoint | None
+    path: str, draw: Callable[[Sequence[Trace]], None], arrived_at: OtlpEndpoint | None
 ) -> None:
-    """Print the failure trees, one line for each trace without failures, and the traces' pages."""
+    """Print the failure trees, one line for each trace without failures, and the traces' pages.
+
+    Args:
+        path: The file of the traces.
+        draw: Prints the failure trees of traces.
+        arrived_at: The endpoint that all spans were sent to; None prints no pages.
+    """
     reading = read(path)
     draw(reading.traces)
     failing = {trace.trace_id for trace in reading.traces}
@@ -190,8 +196,8 @@ def _show(
             duration = format_duration(span.duration_nano)
             print(f"trace {span.trace_id} · rollout {rollout} · {duration} · no failures")
     print(f"\n{len(failing)} of {reading.trace_count} rollouts have failures")
-    if endpoint is not None:
-        print(f"their traces were sent to {endpoint.address}:")
+    if arrived_at is not None:
+        print(f"their traces were sent to {arrived_at.address}:")
         for trace in reading.traces:
             print(f"  {''.join(trace.rollout_ids[:1])}", *_pages(trace.trace_id), sep="\n    ")
 
