@@ -32,6 +32,8 @@ HTTP_PORT: Final = 4318
 _EXPORTERS: Final = {"otlp_proto_grpc": GRPC, "otlp_proto_http": HTTP}
 """Values of `OTEL_TRACES_EXPORTER` that imply a protocol."""
 _CONNECT_S = 3.0
+_HTTP2_START = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000")
+"""What a client of HTTP/2 sends first: the preface, and empty settings."""
 
 
 class OtlpEndpoint(NamedTuple):
@@ -118,6 +120,34 @@ def is_listening(endpoint: OtlpEndpoint) -> bool:
     except (OSError, UnicodeError):  # UnicodeError: an invalid host name
         return False
     return True
+
+
+def grpc_problem(text: str, host: str, port: int) -> str | None:
+    """Return that an endpoint does not speak gRPC and what to set, or None if it may speak it.
+
+    Of a host with several addresses grpcio may name one that it could not connect to. The server at
+    another address, which did not speak gRPC, is then asked itself.
+
+    Args:
+        text: What the exporter logged or raised.
+        host: A host name or an IP address, without brackets.
+        port: A TCP port.
+    """
+    is_http = "Failed parsing HTTP/2" in text or (
+        "Failed to connect to remote host" in text and _answers_in_text(host, port)
+    )
+    return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}" if is_http else None
+
+
+def _answers_in_text(host: str, port: int) -> bool:
+    """True if a server answers the start of HTTP/2 in text, as of HTTP/1, within 3 s."""
+    try:
+        with socket.create_connection((host, port), _CONNECT_S) as connection:
+            connection.sendall(_HTTP2_START)
+            start = connection.recv(4).decode("ascii")  # a frame and a TLS alert are binary
+    except (OSError, UnicodeError):  # UnicodeError: an invalid host name, or not text
+        return False
+    return bool(start) and start.isprintable()
 
 
 def make_exporter(endpoint: OtlpEndpoint) -> SpanExporter:

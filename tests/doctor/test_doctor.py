@@ -194,6 +194,16 @@ def test_a_refused_export_shows_the_reason_of_the_exporter(environ):
     assert "400" in text
 
 
+def test_an_endpoint_that_does_not_speak_grpc_is_a_problem_with_its_fix(environ):
+    """A gRPC exporter that reaches an HTTP server names the variable to set, not grpcio's text."""
+    with Receiver() as receiver:
+        here = environ(OTEL_EXPORTER_OTLP_ENDPOINT=receiver.endpoint)
+        problems = texts_of(run_checks(here), "round trip", "problem")
+    address = receiver.endpoint.removeprefix("http://")
+    fix = "it does not speak gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf."
+    assert problems == [f"cannot export to {address}: {fix}"]
+
+
 def test_nothing_is_sent_to_a_closed_port(environ):
     """A closed port is a problem of the endpoint, and no exporter waits for it."""
     here = environ(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")

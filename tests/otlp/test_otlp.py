@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from failgraph.errors import ConfigError
-from failgraph.otlp import GRPC, HTTP, endpoint_from_env, make_exporter
+from failgraph.otlp import GRPC, HTTP, endpoint_from_env, grpc_problem, make_exporter
+from otlp_server import Receiver
 
 GENERAL, TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
@@ -31,6 +32,27 @@ PROTOCOL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_
 def test_a_variable_for_traces_wins_over_the_general_one(environ, expected):
     """Without a protocol, port 4318 means HTTP and any other gRPC."""
     assert endpoint_from_env(environ) == (*expected, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_recognized"),
+    [
+        ("last error: UNAVAILABLE: ipv4:127.0.0.1:1: Failed parsing HTTP/2 (Expected", True),
+        ("last error: UNKNOWN: ipv6:%5B::1%5D:1: Failed to connect to remote host: Conn", True),
+        ("StatusCode.UNAUTHENTICATED", False),
+    ],
+)
+def test_a_server_of_http_1_is_recognized(text, is_recognized):
+    """It is also if grpcio names the host's other address, to which it could not connect."""
+    with Receiver() as receiver:
+        port = int(receiver.endpoint.rpartition(":")[2])
+        problem = grpc_problem(text, "127.0.0.1", port)
+    assert (problem is not None) == is_recognized
+
+
+def test_a_host_that_refuses_connections_may_speak_grpc():
+    """Only an answer in text shows that a server does not."""
+    assert grpc_problem("Failed to connect to remote host", "127.0.0.1", 1) is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from failgraph.doctor.difference import report_differences, trace_differences
 from failgraph.doctor.sample_graph import record_sample_graph
 from failgraph.errors import SourceError
 from failgraph.export.captured_log import captured_log
-from failgraph.otlp import OtlpEndpoint, exporter_message, make_exporter
+from failgraph.otlp import OtlpEndpoint, exporter_message, grpc_problem, make_exporter
 from failgraph.readers import Trace
 from failgraph.redaction.display import display
 
@@ -117,7 +117,9 @@ def _export(
         record.getMessage() for record in log if record.name.startswith("opentelemetry.exporter")
     ]
     reasons += lines[-1:]
-    return exporter_message("; ".join(reasons) or "the exporter gave no reason", environ, 500)
+    text = "; ".join(reasons) or "the exporter gave no reason"
+    not_grpc = grpc_problem(text, endpoint.host, endpoint.port)
+    return exporter_message(text, environ, 500) if not_grpc is None else f"{not_grpc}."
 
 
 def _read_back(source: TraceSource, sent: Trace) -> Trace | None:

@@ -7,7 +7,15 @@ import socket
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from failgraph.otlp import GRPC, GRPC_PORT, HEADERS, HTTP, HTTP_PORT, PROTOCOLS, exporter_message
+from failgraph.otlp import (
+    GRPC,
+    GRPC_PORT,
+    HEADERS,
+    HTTP,
+    HTTP_PORT,
+    exporter_message,
+    grpc_problem,
+)
 
 _MAX_REASON = 300  # characters
 _CONNECT_S = 3.0
@@ -23,9 +31,8 @@ def endpoint_failure(url: str, text: str, environ: Mapping[str, str]) -> str:
         text: What the exporter logged or raised.
         environ: Names the headers that were sent.
     """
-    if "Failed parsing HTTP/2" in text:  # grpcio's words for a server of HTTP/1
-        return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}"
-    problem = _connection_problem(url)
+    host, port = _host_and_port(url)
+    problem = grpc_problem(text, host, port) or _connection_problem(host, port)
     if problem is not None:
         return problem
     status = _HTTP_STATUS.search(text)
@@ -39,12 +46,15 @@ def endpoint_failure(url: str, text: str, environ: Mapping[str, str]) -> str:
     return exporter_message(text, environ, _MAX_REASON).rstrip(".")
 
 
-def _connection_problem(url: str) -> str | None:
-    """Return why the host of a URL takes no TCP connection within 3 s, or None if it does."""
+def _host_and_port(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
-    port = parts.port or _DEFAULT_PORTS.get(parts.scheme.lower(), GRPC_PORT)
+    return parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme.lower(), GRPC_PORT)
+
+
+def _connection_problem(host: str, port: int) -> str | None:
+    """Return why a host takes no TCP connection within 3 s, or None if it does."""
     try:
-        socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
+        socket.create_connection((host, port), _CONNECT_S).close()
     except (socket.gaierror, UnicodeError):  # UnicodeError: a name that no host can have
         return "unknown host name. Check the address"
     except OSError:
