@@ -474,6 +474,28 @@ def test_filters_without_a_match_are_repeated_as_options(
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "nearest"),
+    [
+        (["--until", "2020-01-01"], "oldest of 2 traces with failures started at {first}"),
+        (["--since", "2030-01-01"], "newest of 2 traces with failures started at {last}"),
+    ],
+)
+def test_the_trace_nearest_to_a_time_without_traces_is_named(
+    run: Callable[..., Done], tmp_path: Path, option: list[str], nearest: str
+) -> None:
+    """The oldest after `--until`, and the newest before `--since`: the user sees how far off."""
+    spans = [
+        span(
+            n, None, seen(event(f"e{n}"), n), start=n * 10**9, end=n * 10**9 + 1, trace=f"{n}" * 32
+        )
+        for n in (1, 2)
+    ]
+    file = write(tmp_path / "file", *(process(each) for each in spans))
+    told = nearest.format(first="2023-11-14T22:13:21Z", last="2023-11-14T22:13:22Z")
+    assert told in run("list", file, *option).err
+
+
 def test_a_trace_without_failures_is_named_with_its_rollout(
     run: Callable[..., Done], rollouts: Path, clean: Path
 ) -> None:

@@ -76,8 +76,11 @@ def _others(source: ReadSource, query: Query) -> str:
     starts = [trace.start_unix_nano for trace in reading.traces]
     count = len(reading.traces)
     if not any(map(query.includes_start, starts)):
-        traces = "the only trace" if count == 1 else f"the newest of {count} traces"
-        return f"{traces} with failures started at {time_text(max(starts))}"
+        until = query.until_unix_nano
+        is_later = until is not None and min(starts) > until
+        which, nearest = ("oldest", min(starts)) if is_later else ("newest", max(starts))
+        traces = "the only trace" if count == 1 else f"the {which} of {count} traces"
+        return f"{traces} with failures started at {time_text(nearest)}"
     verb = "has" if count == 1 else "have"
     total = count_of(reading.trace_count, "trace", "traces")
     command = f"failgraph top {shlex.join(source.names)}"
