@@ -366,6 +366,45 @@ def test_the_setting_stands_in_for_a_boundary(setting):
     assert report.failure_id == outer.event_id
 
 
+CHOICES = "agent, collection, environment, harness, model, resources_server or sandbox"
+
+
+def test_a_mistyped_boundary_is_named_in_the_log(caplog):
+    """The failure is not recorded; the one log line has the value, the choices and the near one."""
+    for _ in range(2):
+        record(NgFailureEvent("shutdown", boundary="modle"))
+    (message,) = caplog.messages
+    assert message == (
+        f"failgraph: NgFailureEvent: boundary must be {CHOICES}, not 'modle' (did you mean model?);"
+        " it is not recorded"
+    )
+    assert stats()["no_boundary"] == 2
+
+
+def test_what_stands_in_for_a_mistyped_boundary_is_said_once(setting, caplog):
+    """`FAILGRAPH_BOUNDARY` applies to it too, and the log says so."""
+    setting("BOUNDARY", "harness")
+    for _ in range(2):
+        made = NgFailureEvent("shutdown", boundary="modle").to_record()
+        assert made.boundary is FailureBoundary.HARNESS
+    (message,) = caplog.messages
+    assert message.endswith("(did you mean model?); harness is recorded in its place")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: "x\n\x1b[31m" * 999, lambda: "\ud800", lambda: b"model", list, object, Hostile],
+    ids=["long", "surrogate", "bytes", "list", "object", "hostile"],
+)
+def test_any_mistyped_boundary_is_shown_in_one_short_line(caplog, make):
+    """A value of any type or length is safe to name, and raises nothing."""
+    record(pickle.loads(pickle.dumps(NgFailureEvent("shutdown", boundary=make()))))
+    (message,) = caplog.messages
+    assert "it is not recorded" in message
+    assert message.isprintable()
+    assert len(message) < 300
+
+
 @law
 @given(
     st.builds(

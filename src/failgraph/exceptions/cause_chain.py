@@ -26,6 +26,11 @@ RECORDED_ID = "_failgraph_event_id"
 CARRIED_CAUSE = "_carried_cause"
 """Attribute of an unpickled failure: its explicit cause. A process pool overwrites `__cause__`."""
 
+UNKNOWN_BOUNDARY = "_unknown_boundary"
+"""Attribute of a failure that was given a boundary that does not exist: its text."""
+
+_MAX_UNKNOWN = 200  # characters
+
 # What `concurrent.futures` and `multiprocessing` put in place of the cause of a worker's exception.
 _REMOTE_TRACEBACKS = ("_RemoteTraceback", "RemoteTraceback")
 
@@ -84,6 +89,16 @@ def event_id(error: BaseException) -> str | None:
 def named_boundary(error: BaseException) -> FailureBoundary | None:
     """Return the boundary that the failure `error` names itself, or None."""
     return parse_boundary(_failure_field(error, "boundary"))
+
+
+def unknown_boundary(error: BaseException) -> str | None:
+    """Return the start of the text that `error` names as its boundary if it is none, or None."""
+    value = _failure_field(error, "boundary")
+    if parse_boundary(value) is not None:
+        return None
+    if value is None:
+        value = safe_getattr(error, UNKNOWN_BOUNDARY)
+    return None if value is None else safe_str(value)[:_MAX_UNKNOWN] or None
 
 
 def gym_record(error: BaseException) -> object:

@@ -12,9 +12,10 @@ from typing_extensions import Self
 from failgraph.context import Moment, current_moment
 from failgraph.diagnostics import count, guard
 from failgraph.exceptions import pickling
-from failgraph.exceptions.boundaries import boundary_or_default
+from failgraph.exceptions.boundaries import boundary_or_default, warn_of_unknown_boundary
 from failgraph.exceptions.cause_chain import (
     CARRIED_CAUSE,
+    UNKNOWN_BOUNDARY,
     BoundaryFor,
     ChainedFailure,
     cause_of,
@@ -132,6 +133,8 @@ class NgFailureEvent(Exception):  # noqa: N818 - Gym's name
         self.http_status = http_status
         self.foreign_error = foreign_error
         self.boundary = parse_boundary(boundary)
+        if self.boundary is None and boundary is not None:
+            vars(self)[UNKNOWN_BOUNDARY] = safe_str(boundary)
         self.stage = stage
         self.operation = operation
         self.operation_id = operation_id
@@ -246,7 +249,10 @@ def record_of(failure: ChainedFailure, boundary_for: BoundaryFor) -> FailureEven
     fields = {} if isinstance(error, NgFailureEvent) else fields_of(gym_record(error))
     if not fields:
         fields = {name: safe_getattr(error, name) for name in _FIELDS}
-    fields["boundary"] = boundary_for(error)
+    is_named = type(fields.get("boundary")) is FailureBoundary
+    fields["boundary"] = boundary = boundary_for(error)
+    if boundary is not None and not is_named:
+        warn_of_unknown_boundary(error, boundary)
     if failure.cause_id is not None:
         fields["cause_id"] = failure.cause_id
     if failure.foreign is not None and fields.get("foreign_error") is None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from failgraph.context import Moment, server_boundary
 from failgraph.diagnostics import count, warn_once
-from failgraph.exceptions.boundaries import boundary_or_default
+from failgraph.exceptions.boundaries import boundary_or_default, warn_of_unknown_boundary
 from failgraph.exceptions.cause_chain import (
     RECORDED_ID,
     BoundaryFor,
@@ -284,6 +284,8 @@ def _id_of_foreign(error: BaseException) -> str:
 def _report_missing(error: BaseException, hints: Hints, what: str) -> None:
     """Count a failure that cannot be recorded, and log once for each type what it lacks."""
     count(f"no_{what}")
+    if what == "boundary" and is_failure(error) and warn_of_unknown_boundary(error, None):
+        return
     name = type(error).__name__
     fix = "pass kind= to record()"
     if what == "boundary":
