@@ -37,6 +37,7 @@ from failgraph import (
     sdk_error_details,
     stats,
 )
+from failgraph.exceptions.cause_chain import cause_of
 from failgraph.failure.ids import new_event_id
 
 law = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -565,6 +566,37 @@ def test_the_cause_from_a_group_is_its_first_failure(group):
         "shutdown": None,
         "cancelled": None,
     }
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_behind_a_member_of_a_group_is_opened_too(group):
+    """Below a member, a group counts by its first failure, as it does anywhere in a chain."""
+    inner = group("inner", [ValueError("y"), failure("shutdown")])
+    effect = failure("agent_timeout", cause=group("outer", [caused(ValueError("x"), inner)]))
+    assert edges(failure_report_for(effect)) == {"agent_timeout": "shutdown", "shutdown": None}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_cause_of_a_group_inside_of_a_group_counts_last(group):
+    """A group in a group may have a cause: it counts after all members and their causes."""
+    nested = caused(group("nested", [ValueError("x")]), failure("shutdown"))
+    only = failure("agent_timeout", cause=group("outer", [nested]))
+    assert edges(failure_report_for(only)) == {"agent_timeout": "shutdown", "shutdown": None}
+    member = caused(ValueError("y"), failure("cancelled"))
+    both = failure("agent_timeout", cause=group("outer", [nested, member]))
+    assert edges(failure_report_for(both))["agent_timeout"] == "cancelled"
+
+
+def test_a_search_through_groups_looks_at_each_exception_once():
+    """Groups that share members and causes, or close a ring, are opened once: the time is linear."""
+    chain: BaseException = ValueError("end")
+    for _ in range(1000):
+        member, group = caused(ValueError("x"), chain), ValueError("group")
+        group.exceptions = (chain, member)
+        chain = caused(group, chain)
+    start = time.process_time()
+    assert cause_of(failure("agent_timeout", cause=chain), lambda _: None).failure is None
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("group", GROUPS)

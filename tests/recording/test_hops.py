@@ -78,6 +78,17 @@ def test_the_outermost_failure_of_the_explicit_chain_is_the_own_one(tracer):
     assert set(rebuilt(span).events) == {inner.event_id, outer.event_id}
 
 
+def test_a_failure_in_a_group_behind_a_member_of_a_group_is_the_own_one(tracer):
+    """Groups that leave the block are opened at any depth of the explicit chain."""
+    span, deep = tracer.start_span("work"), failure("deep")
+    with pytest.raises(Group), failgraph.hop(span):
+        member = ValueError("member")
+        member.__cause__ = Group(deep)
+        raise Group(member)
+    assert rebuilt(span).failure_id == deep.event_id
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "deep")
+
+
 def test_implicit_context_is_no_cause(tracer):
     """An exception that is only being handled is no cause of another, and does not escape."""
     span = tracer.start_span("work")

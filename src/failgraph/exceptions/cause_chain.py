@@ -2,9 +2,10 @@
 
 Only `__cause__` counts (`raise … from …`), never `__context__`. An exception group has no event id
 of its own: its members are the failures, and the cause of `F from group` is the first member that
-is a failure. Groups are recognized by their attribute `exceptions`, since Python 3.10 has no such
-type. Everything here is iterative, so that a long chain cannot exhaust the stack, and a ring of
-causes ends where it meets itself.
+is a failure, else the first failure among the causes of the members; a group there is opened too.
+Groups are recognized by their attribute `exceptions`, since Python 3.10 has no such type.
+Everything here is iterative, so that a long chain cannot exhaust the stack, and a ring of causes
+ends where it meets itself.
 """
 
 from __future__ import annotations
@@ -178,12 +179,11 @@ def outermost_failure(
             return True
         return with_recorded and recorded_id(candidate) is not None
 
+    seen: set[int] = set()
     for current in _explicit_chain(error):
-        if counts(current):
-            return current
-        inner = _first_in_group(current, counts) if members(current) else None
-        if inner is not None:
-            return inner
+        found = next(filter(counts, _open_group(current, seen)), None)
+        if found is not None:
+            return found
     return None
 
 
@@ -196,14 +196,13 @@ def cause_of(error: BaseException, boundary_for: BoundaryFor) -> Cause:
         return known and event_id(candidate) != own_id
 
     foreign: BaseException | None = None
+    seen = {id(error)}
     for current in _explicit_chain(explicit_cause(error)):
         if current is error:
             break
-        if counts(current):
-            return Cause(current, foreign)
-        inner = _first_in_group(current, counts) if members(current) else None
-        if inner is not None:
-            return Cause(inner, foreign)
+        found = next(filter(counts, _open_group(current, seen)), None)
+        if found is not None:
+            return Cause(found, foreign)
         if foreign is None and not is_failure(current):
             foreign = current
     return Cause(None, foreign)
@@ -245,16 +244,41 @@ def _explicit_chain(error: BaseException | None) -> Iterator[BaseException]:
         error = explicit_cause(error)
 
 
-def _first_in_group(
-    group: BaseException, counts: Callable[[BaseException], bool]
-) -> BaseException | None:
-    """Return the first member that counts, else the first such cause of a member."""
-    leaves = leaf_exceptions(group)
-    direct = next(filter(counts, leaves), None)
-    if direct is not None:
-        return direct
-    causes = (each for leaf in leaves for each in _explicit_chain(leaf))
-    return next(filter(counts, causes), None)
+def _with_members(error: BaseException, seen: set[int]) -> list[BaseException]:
+    """Return `error` and its members, also of nested groups, in order, without those in `seen`.
+
+    All of them are added to `seen`.
+    """
+    stack, opened = [error], []
+    while stack:
+        current = stack.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            opened.append(current)
+            stack.extend(reversed(members(current)))
+    return opened
+
+
+def _open_group(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
+    """Yield `error` and its members, then the causes of each member, with their members and causes.
+
+    What is in `seen` is left out, and what is yielded is added to it. The cause of `error` itself
+    is not followed.
+    """
+    opened = _with_members(error, seen)
+    yield from opened
+    stack = _causes(opened[1:])
+    while stack:
+        opened = _with_members(stack.pop(), seen)
+        yield from opened
+        stack.extend(_causes(opened))
+
+
+def _causes(errors: list[BaseException]) -> list[BaseException]:
+    """Return the explicit causes of `errors`, last first; those of groups come after the others."""
+    leaves_first = sorted(errors, key=lambda each: bool(members(each)))
+    causes = (explicit_cause(each) for each in reversed(leaves_first))
+    return [cause for cause in causes if cause is not None]
 
 
 def _reachable(error: BaseException) -> Iterator[BaseException]:
