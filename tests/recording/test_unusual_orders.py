@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 import failgraph
-from builders import event, failure
+from builders import event, failure, remote_span
 from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
 from failgraph.context import current_hop
 from failgraph.recording import hop_log, index, recorder as recorder_module, sdk_spans
@@ -669,3 +669,28 @@ def test_an_event_id_names_one_record_in_every_trace(tracer):
                     assert failgraph.record(each, stage=stage).placement != "nowhere"
     assert [each.stage for each in observed] == [None, "agent"] * 2
     assert observed[:2] == observed[2:]
+
+
+def test_a_claim_given_back_leaves_what_it_replaced():
+    """Given back, the claim of the observer leaves the peer's copy, the slots and the links."""
+    known, copy, place = index.Index(), event("one"), remote_span(1, 2)
+    known.set_remote_place(copy, 1, place)
+    while known.take_event_slot(place):
+        pass
+    assert known.claim(1, copy, is_remote=False, in_hop=True) is None
+    known.release(1, "one")
+    assert known.span_of(1, "one") == place
+    assert not known.take_event_slot(place)
+    known.claim(1, copy, is_remote=False, in_hop=True)
+    known.set_place(copy, place, is_remote=False)
+    assert known.observed("one", 1) == copy
+
+
+def test_a_claim_given_back_leaves_the_slots_of_its_trace():
+    """A first failure that could not be written frees no slot that was taken on a span."""
+    known, place = index.Index(), remote_span(1, 2)
+    while known.take_event_slot(place):
+        pass
+    known.claim(1, event("one"), is_remote=False, in_hop=True)
+    known.release(1, "one")
+    assert not known.take_event_slot(place)

@@ -97,17 +97,21 @@ class Index:
                 self._event_count += 1 - dropped
                 if self._event_count > MAX_EVENTS_IN_ALL:
                     self._evict_traces()
-            entry.events[event.event_id] = WrittenFailure(event, is_remote, None)
+            entry.events[event.event_id] = WrittenFailure(event, is_remote, None, known)
             return None
 
     def release(self, trace_id: int, event_id: str) -> None:
-        """Give a claim back: nothing was written, and it may be tried again."""
+        """Give a claim back: nothing was written, and what it replaced stands again."""
         with self._lock:
-            entry = self.traces.get(trace_id)
-            if entry is None or entry.events.pop(event_id, None) is None:
+            entry, claimed = self.traces.get(trace_id), self._written(trace_id, event_id)
+            if entry is None or claimed is None:
                 return
+            if claimed.replaced is not None:
+                entry.events[event_id] = claimed.replaced
+                return
+            del entry.events[event_id]
             self._event_count -= 1
-            if not entry.events:
+            if not entry.events and not entry.spans:
                 del self.traces[trace_id]
 
     def set_place(self, event: FailureEvent, span_context: SpanContext, *, is_remote: bool) -> None:

@@ -17,11 +17,13 @@ class WrittenFailure(NamedTuple):
         event: Its record.
         is_remote: True for a copy that a peer sent.
         span_context: The span that holds it; None while it is being written.
+        replaced: While it is being written, the copy from a peer whose place it takes, or None.
     """
 
     event: FailureEvent
     is_remote: bool
     span_context: SpanContext | None
+    replaced: WrittenFailure | None = None
 
 
 class TraceFailures(NamedTuple):
