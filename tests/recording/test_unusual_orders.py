@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 import failgraph
 from builders import event, failure, remote_span
-from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv
+from failgraph import FailureEvent, NgFailureEvent, diagnostics, semconv, settings
 from failgraph.context import current_hop
 from failgraph.recording import hop_log, index, recorder as recorder_module, sdk_spans
 from failgraph.recording.api import watching
@@ -694,3 +694,21 @@ def test_a_claim_given_back_leaves_the_slots_of_its_trace():
     known.claim(1, event("one"), is_remote=False, in_hop=True)
     known.release(1, "one")
     assert not known.take_event_slot(place)
+
+
+def test_the_exit_of_an_entry_that_opened_nothing_closes_nothing(tracer, monkeypatch):
+    """Each exit of a hop that is used again undoes its own entry only."""
+    with tracer.start_as_current_span("work") as span:
+        again = failgraph.hop()
+        with again:
+            outer = current_hop.get()
+            monkeypatch.setenv("FAILGRAPH_ENABLED", "false")
+            settings.current.cache_clear()
+            with again:
+                assert current_hop.get() is outer
+            monkeypatch.delenv("FAILGRAPH_ENABLED")
+            settings.current.cache_clear()
+            assert current_hop.get() is outer
+            failgraph.record(failure())
+    assert current_hop.get() is None
+    assert span.attributes[semconv.REPORT_COUNT] == 1

@@ -98,14 +98,16 @@ class hop:  # noqa: N801 - used as a function
 
     def __init__(self, span: Span | None = None) -> None:
         self._span = span
-        self._opened: list[Hop] = []
+        # One for each entry; None for an entry that opened no hop.
+        self._opened: list[Hop | None] = []
 
     def __enter__(self) -> None:
+        opened = None
         with guard("hop"):
             if current().enabled is not False:
                 opened = open_hop(self._span, running_hop())
-                self._opened.append(opened)
                 current_hop.set(opened)
+        self._opened.append(opened)
 
     def __exit__(
         self,
@@ -113,9 +115,9 @@ class hop:  # noqa: N801 - used as a function
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if not self._opened:
+        opened = self._opened.pop() if self._opened else None
+        if opened is None:
             return
-        opened = self._opened.pop()
         try:
             with guard("hop end"):
                 close_hop(opened, exc)
