@@ -712,3 +712,30 @@ def test_the_exit_of_an_entry_that_opened_nothing_closes_nothing(tracer, monkeyp
             failgraph.record(failure())
     assert current_hop.get() is None
     assert span.attributes[semconv.REPORT_COUNT] == 1
+
+
+def test_a_watcher_inside_of_itself_is_removed_once():
+    """Each block of `watching` ends its own watch only, also of the same function."""
+    seen: list[FailureEvent] = []
+    watcher = seen.append
+    with watching(watcher):
+        with watching(watcher):
+            failgraph.record(event("twice"))
+        failgraph.record(event("once"))
+    failgraph.record(event("never"))
+    assert [each.event_id for each in seen] == ["twice", "twice", "once"]
+
+
+@pytest.mark.internal_error
+def test_a_watcher_that_raises_changes_nothing(tracer, caplog):
+    """Its error is counted and logged; the failure is written, and other watchers see it."""
+
+    def broken(_: FailureEvent) -> None:
+        raise RuntimeError("watcher")
+
+    seen: list[FailureEvent] = []
+    with watching(broken), watching(seen.append), tracer.start_as_current_span("work"):
+        assert failgraph.record(event("one")).placement == "span"
+    assert [each.event_id for each in seen] == ["one"]
+    assert failgraph.stats()["internal_error"] == 1
+    assert "calling a watcher failed (RuntimeError)" in caplog.text

@@ -9,7 +9,7 @@ from opentelemetry.trace import Span, SpanContext
 
 from failgraph.diagnostics import guard
 from failgraph.exceptions.cause_chain import carries_failure
-from failgraph.failure.records import FailureBoundary, FailureReport
+from failgraph.failure.records import FailureBoundary, FailureEvent, FailureReport
 from failgraph.recording.observation import Hints
 from failgraph.recording.placement import NOT_RECORDED, Recorded
 from failgraph.recording.recorder import Watcher, recorder
@@ -105,8 +105,13 @@ def flush(timeout_s: float = 2.0) -> bool:
 def watching(watcher: Watcher) -> Iterator[None]:
     """Call `watcher` with each failure that is recorded inside the block; for tests."""
     watched = recorder()
-    watched.watchers = (*watched.watchers, watcher)
+
+    def watch(event: FailureEvent) -> None:
+        watcher(event)
+
+    # A function of its own: the same watcher may be there from an outer block.
+    watched.watchers = (*watched.watchers, watch)
     try:
         yield
     finally:
-        watched.watchers = tuple(each for each in watched.watchers if each is not watcher)
+        watched.watchers = tuple(each for each in watched.watchers if each is not watch)

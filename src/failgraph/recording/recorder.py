@@ -212,9 +212,10 @@ class Recorder:
             flag_unknown(event.failure_kind)
             is_outermost = event.event_id == observations.outermost_id
             recorded = Recorded(event.event_id, "nowhere", None)
-            with guard("record"):
-                for watcher in self.watchers:
+            for watcher in self.watchers:
+                with guard("calling a watcher"):
                     watcher(event)
+            with guard("record"):
                 recorded = self._write(observation, span, now, is_own=is_own and is_outermost)
             if is_outermost:
                 result = recorded
