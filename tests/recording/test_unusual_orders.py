@@ -739,3 +739,19 @@ def test_a_watcher_that_raises_changes_nothing(tracer, caplog):
     assert [each.event_id for each in seen] == ["one"]
     assert failgraph.stats()["internal_error"] == 1
     assert "calling a watcher failed (RuntimeError)" in caplog.text
+
+
+def test_the_report_of_a_closed_hop_is_final_even_if_none_was_written(tracer):
+    """Of hops on one span the outermost must report; once it is closed, no report can follow."""
+    with tracer.start_as_current_span("work") as span:
+        with failgraph.hop():
+            outer = current_hop.get()
+            with failgraph.hop():
+                inner = current_hop.get()
+            assert not inner.is_report_final()
+            assert not inner.must_report()
+            assert not outer.is_report_final()
+            assert outer.must_report()
+    assert outer.is_report_final()
+    assert inner.is_report_final()
+    assert not span.attributes

@@ -19,7 +19,7 @@ class Entry(NamedTuple):
         seq: Its order in the process.
         in_hop: True if a hop was open around it.
         is_own: True if it was recorded as the own failure of its hop.
-        is_late: True if the report of its hop is already written.
+        is_late: True if no report of its hop can hold it any more.
     """
 
     observation: Observation

@@ -69,12 +69,20 @@ class Hop:
         if self._outer is not None:
             self._outer.log.absorb(self.log)
 
-    def is_report_written(self) -> bool:
-        """Return True if the report of its span is written; the outermost hop there does that."""
-        same_span = [hop for hop in self.enclosing() if hop.span is self.span]
-        if self.reported or any(hop.reported for hop in same_span):
+    def is_report_final(self) -> bool:
+        """Return True if no report of its span can hold a later failure, written or not."""
+        if self.reported or any(hop.reported for hop in self._around_on_span()):
             return True
-        return self.closed and not same_span
+        return self.closed and not self._around_on_span()
+
+    def must_report(self) -> bool:
+        """Return True unless its report was sent or an open hop around it is to write it."""
+        around = self._around_on_span()
+        return not self.reported and (not around or any(hop.reported for hop in around))
+
+    def _around_on_span(self) -> list[Hop]:
+        """Return the open hops around this one that have the same span."""
+        return [hop for hop in self.enclosing() if hop.span is self.span]
 
     def accepts_copy(self) -> bool:
         """Count one more copy that a peer passed on. Return False for more than a report holds.

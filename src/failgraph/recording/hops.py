@@ -69,7 +69,7 @@ def close_hop(
     is_recording = hop.span.is_recording()
     with guard("report of a hop"):
         # Of several hops on one span the outermost writes: an attribute cannot be taken back.
-        if is_recording and hop.log and not hop.reported and hop.is_report_written():
+        if is_recording and hop.log and hop.must_report():
             report_hop(hop, failed=failed, unfinished=unfinished)
     is_over = not is_recording and sdk_spans.is_local_root(hop.span)
     recorder().writer.index.hop_closed(hop.span.get_span_context().trace_id, is_over=is_over)

@@ -229,7 +229,7 @@ class Recorder:
         logged = LoggedFailure(event, birth.time_unix_nano, seq, observation.is_remote)
         open_hops = log_in_hops(logged, birth, now, is_own=is_own)
         span, hop = choose_destination(given, birth, now, open_hops)
-        is_late = hop is not None and hop.is_report_written()
+        is_late = hop is not None and hop.is_report_final()
         context = span.get_span_context()
         entry = Entry(observation, span, context, seq, hop is not None, is_own, is_late)
         recorded = self.writer.write(entry)
