@@ -588,7 +588,7 @@ def test_the_cause_of_a_group_inside_of_a_group_counts_last(group):
 
 
 def test_a_search_through_groups_looks_at_each_exception_once():
-    """Groups that share members and causes, or close a ring, are opened once: the time is linear."""
+    """Groups that share members and causes are opened once: the time is linear."""
     chain: BaseException = ValueError("end")
     for _ in range(1000):
         member, group = caused(ValueError("x"), chain), ValueError("group")
@@ -747,6 +747,17 @@ def test_a_copy_tells_the_same_failure(make, way):
     assert failure_report_for(twin) == before
     for name in ("note", "port", "sum"):
         assert getattr(twin, name, None) == getattr(error, name, None)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_that_is_a_cause_too_stays_in_the_group_that_holds_it(group):
+    """A copy builds the members of a group before the group, wherever else they are found."""
+    inner = group("inner", [failure("shutdown")])
+    inner.__cause__ = group("outer", [ValueError("x"), inner])
+    twin = pickle.loads(pickle.dumps(failure("agent_timeout", cause=inner)))
+    copied = twin.__cause__
+    assert copied.__cause__.exceptions[1] is copied
+    assert copied.exceptions[0].failure_kind == "shutdown"
 
 
 def test_a_copied_ring_is_a_ring_of_its_own():

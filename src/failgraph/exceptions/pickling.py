@@ -113,19 +113,37 @@ def restore(
     """
     nodes = [ExceptionNode(*each) for each in flat]
     made: dict[int, BaseException] = {0: error}
-    for position, node in enumerate(nodes):
-        if position and not node.members:
-            made[position] = make_failure(*node.failure) if node.failure else _unpickled(node)
-    # A nested group stands behind the group that holds it.
-    for position in range(len(nodes) - 1, 0, -1):
+    for position in _members_first(nodes):
         node = nodes[position]
-        if node.members:
+        if position == 0:
+            continue
+        if node.failure:
+            made[position] = make_failure(*node.failure)
+        elif node.members:
             inner = [made[member] for member in node.members if member in made]
-            made[position] = make_failure(*node.failure) if node.failure else _group(node, inner)
+            made[position] = _group(node, inner)
+        else:
+            made[position] = _unpickled(node)
     for position, node in enumerate(nodes):
         if node.cause is not None:
             made[position].__cause__ = made[node.cause]
     setattr(error, CARRIED_CAUSE, error.__cause__)
+
+
+def _members_first(nodes: Sequence[ExceptionNode]) -> list[int]:
+    """Return the positions of all nodes, each after those of its members, if they form no ring."""
+    ordered: list[int] = []
+    seen: set[int] = set()
+    stack = [(position, False) for position in reversed(range(len(nodes)))]
+    while stack:
+        position, is_opened = stack.pop()
+        if is_opened:
+            ordered.append(position)
+        elif position not in seen:
+            seen.add(position)
+            stack.append((position, True))
+            stack.extend((member, False) for member in reversed(nodes[position].members))
+    return ordered
 
 
 def _group(node: ExceptionNode, inner: list[BaseException]) -> BaseException:
