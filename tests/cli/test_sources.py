@@ -356,6 +356,7 @@ def test_a_row_and_a_journal_are_counted_once(run, tmp_path):
 
 def test_a_row_and_its_exported_span_are_one_trace_without_loss(run, tmp_path, capsys):
     """Also if the export named the process: it is the same row."""
+    pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(row_of("e1", agent_ref={"name": "agent"}))
     assert main(["export", str(rows), "-o", str(tmp_path / "spans.jsonl")]) == 0

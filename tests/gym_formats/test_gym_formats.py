@@ -116,25 +116,23 @@ def test_a_deeply_nested_body_is_bounded():
     for _ in range(MAX_HOPS + 2):
         body = nested_body("A___a", body)
     assert len(parse_error_body(body).servers) == MAX_HOPS
-    took = {}
-    for size in (8_000, 64_000):
-        hostile = [
-            "'" * size,
-            "b'" + "\\" * size,
-            '"' + "\\u" * (size // 2),
-            "b'" + "'\"" * (size // 2),
-            "A(" * (size // 2),
-        ]
-        start = time.perf_counter()
-        for text in hostile:
-            _ = (
-                parse_error_body(text).exception,
-                parse_error_body(
-                    f"Hit an exception in A___a calling an inner server: {text}"
-                ).exception,
-            )
-        took[size] = time.perf_counter() - start
-    assert took[64_000] < 40 * took[8_000] + 0.1
+    assert min(_seconds(64_000) / _seconds(8_000) for _ in range(3)) < 24  # 64: quadratic
+
+
+def _seconds(size: int) -> float:
+    """CPU time of reading hostile bodies of `size` characters."""
+    hostile = [
+        "'" * size,
+        "b'" + "\\" * size,
+        '"' + "\\u" * (size // 2),
+        "b'" + "'\"" * (size // 2),
+        "A(" * (size // 2),
+    ]
+    start = time.process_time()
+    for text in hostile:
+        for body in (text, f"Hit an exception in A___a calling an inner server: {text}"):
+            _ = parse_error_body(body).exception
+    return time.process_time() - start
 
 
 PYDANTIC = (
@@ -168,6 +166,6 @@ def test_the_inputs_that_validation_errors_quote_are_left_out(text):
 
 def test_hostile_quotes_take_bounded_time():
     """Thousands of inputs that never end."""
-    started = time.perf_counter()
+    started = time.process_time()
     without_inputs("input_value=" * 6000 + "\n, input_type")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

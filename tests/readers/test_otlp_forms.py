@@ -24,6 +24,7 @@ from opentelemetry.trace import SpanKind
 
 import failgraph
 from failgraph import NgFailureEvent
+from failgraph.cli import main
 from failgraph.errors import SourceError
 from failgraph.losses import MEANING
 from failgraph.readers import Reading, read, spans
@@ -228,6 +229,16 @@ def test_every_form_gives_one_report_at_the_same_places(form, document, message,
     (trace,) = read(path).traces
     assert len(trace.report.events) == 4
     assert trace.losses == ()
+
+
+def test_one_span_in_two_forms_is_one_span(document, message, tmp_path):
+    """A Collector's JSON file and a backend's protobuf are read as one, without a loss."""
+    paths = [tmp_path / name for name in ("json", "snake_case", "protobuf")]
+    for path in paths:
+        path.write_bytes(
+            text(document) if path.name == "json" else FORMS[path.name](document, message)
+        )
+    assert main(["list", "--strict", "--quiet", *map(str, paths)]) == 0
 
 
 def test_the_report_read_is_the_report_recorded(make_provider, exporter, tmp_path):

@@ -97,11 +97,12 @@ def test_a_duration_needs_a_start_and_a_later_end(fields, duration):
         ({"end_unix_nano": 0, "kind": "SERVER", "dropped": 3}, False),
         ({"name": "other"}, True),
         ({"parent_span_id": "c" * 16}, True),
-        ({"process": 2}, True),
+        ({"service": "other"}, True),
+        ({"process": 2}, False),  # the same resource in another format
         ({"name": "other", "attributes": STAND_IN}, False),
     ],
 )
-def test_copies_conflict_if_name_parent_or_process_differ(fields, conflicts):
+def test_copies_conflict_if_name_parent_or_service_differ(fields, conflicts):
     """A span from a journal never conflicts: it knows less."""
     assert record().conflicts(record(**fields)) is conflicts
     assert record(**fields).conflicts(record()) is conflicts

@@ -253,6 +253,25 @@ def test_an_app_middleware_that_answers_500(app, spans, written):
     check_own(answer, spans()["server"], "judge_failed")
 
 
+@pytest.mark.parametrize(("status", "unfinished"), [(200, None), (404, None), (500, True)])
+def test_an_error_without_an_own_failure_does_not_count_as_recovery(
+    status, unfinished, app, spans, written
+):
+    """What the request has seen may be why it failed."""
+
+    @app.get("/")
+    def route():
+        with contextlib.suppress(NgFailureEvent):
+            raise failure()
+        return JSONResponse("try again later", status)
+
+    assert run(app).status == status
+    assert written() == [("server", "judge_failed", False)]
+    attributes = spans()["server"].attributes
+    assert attributes.get(P + "report.unfinished") is unfinished
+    assert P + "report.id" not in attributes
+
+
 def test_an_app_middleware_below_the_tracing_that_answers_500(make_provider, spans, written):
     """The same inside of Starlette's tracing: the reply of 500 is the failure's."""
     middleware = pytest.importorskip(

@@ -40,7 +40,7 @@ class SpanRecord:
         start_unix_nano: Start.
         end_unix_nano: End.
         service: The resource's `service.name`, empty if unknown.
-        process: A number that is equal for spans with the same resource.
+        process: A number that is equal for spans with the same resource in one format.
         attributes: Those with failgraph's prefix, and the rollout's id.
         events: The failure events. In a `Trace` only those that name the trace of their cause: the
             others are in `Trace.failures`.
@@ -138,12 +138,11 @@ class SpanRecord:
         )
 
     def conflicts(self, other: SpanRecord) -> bool:
-        """Return True if two spans with one id differ in name, parent or process.
+        """Return True if two spans with one id differ in name, parent or service.
 
-        The span of a saved row and the one that `export` made of it may differ in their process.
+        Not in process: the number of one resource differs between JSON and protobuf.
         """
         if self.is_from_journal or other.is_from_journal:
             return False
-        if (self.name, self.parent_span_id) != (other.name, other.parent_span_id):
-            return True
-        return self.process != other.process and not (self.is_row and other.is_row)
+        own = (self.name, self.parent_span_id, self.service)
+        return own != (other.name, other.parent_span_id, other.service)

@@ -132,7 +132,7 @@ class Request(Hop):
             self._record_pending(status)
             self._record_created()
             head = self._absorb_carried_report(head)
-            self._write_report(head, failed=status >= 500 and self.log.failure_id is not None)
+            self._write_report(head, is_error=status >= 500)
         if self._reply is None or reply_head.free_bytes(head) < self._reply.size():
             return self._without_received_reports(message)
         return {**message, "headers": reply_head.with_report(head, self._reply)}
@@ -141,10 +141,11 @@ class Request(Hop):
         """Write the report now, because the span ends here. A reply may follow or not."""
         if self.reported or self.span is None or not self.span.is_recording():
             return
-        failed = error is not None and record_escape(self, error)
+        if error is not None:
+            record_escape(self, error)
         self._record_created()
         self._pending = None
-        self._write_report(reply_head.UNKNOWN_HEAD, failed=failed)
+        self._write_report(reply_head.UNKNOWN_HEAD, is_error=error is not None)
 
     def close(
         self, error: BaseException | None, *, failed: bool = False, unfinished: bool = False
@@ -181,8 +182,12 @@ class Request(Hop):
                 recorder().record_escaping(error, self, self.span)
         recorder().drain()
 
-    def _write_report(self, head: Fields, *, failed: bool) -> None:
-        """Decide what the client is sent beside `head`, and write that report on the span."""
+    def _write_report(self, head: Fields, *, is_error: bool) -> None:
+        """Decide what the client is sent beside `head`, and write that report on the span.
+
+        Without an own failure, a request that ends with an error comes to no result: it may have
+        failed because of what the report holds.
+        """
         self.reported = True
         if not self.log:
             return
@@ -195,7 +200,10 @@ class Request(Hop):
                 count("header_left_out")
         if self.span is not None and self.span.is_recording():
             report_hop(
-                self, failed=failed, sent=None if self._reply is None else self._reply.report
+                self,
+                failed=is_error and self.log.failure_id is not None,
+                unfinished=is_error,
+                sent=None if self._reply is None else self._reply.report,
             )
 
     def _may_send_report(self) -> bool:

@@ -428,7 +428,7 @@ def test_an_environment_server_that_runs_an_agent_itself(auto):
 
 def test_the_error_body_of_a_server_without_failgraph_is_read(auto):
     """Each server that it quotes has a failure, caused by that of the next one."""
-    auto.restart("agent", FAILGRAPH_ENABLED="", OTEL_TRACES_EXPORTER="none")
+    auto.restart("agent", FAILGRAPH_ENABLED="false", OTEL_TRACES_EXPORTER="none")
     auto.receiver.bodies.clear()
     auto.collect("blind", [agent_row("[[up:blind:500]]"), agent_row("x", rs_fault="verify")])
     hops = {hop.span.attributes[ROLLOUT_ID]: hop.report for hop in attempts(auto.traces())}
@@ -447,7 +447,7 @@ def test_the_error_body_of_a_server_without_failgraph_is_read(auto):
 
 def test_the_result_of_a_server_without_failgraph_is_read(auto):
     """The episode fails behind a 200. The row loses the kind, and the trace keeps it."""
-    auto.restart("env", FAILGRAPH_ENABLED="", OTEL_TRACES_EXPORTER="none")
+    auto.restart("env", FAILGRAPH_ENABLED="false", OTEL_TRACES_EXPORTER="none")
     auto.receiver.bodies.clear()
     (saved,) = auto.collect("blind-env", [env_row("h", fault="handled")])
     assert "provider_quota_exhausted" not in json.dumps(saved)
