@@ -191,7 +191,7 @@ _COMMANDS = (
     ),
     _Command(
         "demo",
-        "break five small servers and show what happened",
+        "run a collector and four servers that fail, and show why",
         "launching:demo",
         _add_demo,
         example="failgraph demo -o demo.jsonl",
