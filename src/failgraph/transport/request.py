@@ -185,8 +185,8 @@ class Request(Hop):
     def _write_report(self, head: Fields, *, is_error: bool) -> None:
         """Decide what the client is sent beside `head`, and write that report on the span.
 
-        Without an own failure, a request that ends with an error comes to no result: it may have
-        failed because of what the report says.
+        Without an own failure, a request that ends with an error comes to no result: one of
+        the reported failures may be the reason.
         """
         self.reported = True
         if not self.log:
