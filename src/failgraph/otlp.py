@@ -125,17 +125,16 @@ def is_listening(endpoint: OtlpEndpoint) -> bool:
 def grpc_problem(text: str, host: str, port: int) -> str | None:
     """Return that an endpoint does not speak gRPC and what to set, or None if it may speak it.
 
-    Of a host with several addresses grpcio may name one that it could not connect to. The server at
-    another address, which did not speak gRPC, is then asked itself.
+    Of a host with several addresses grpcio may name one that it could not connect to, and older
+    exporters name no reason. The server is then asked itself.
 
     Args:
         text: What the exporter logged or raised.
         host: A host name or an IP address, without brackets.
         port: A TCP port.
     """
-    is_http = "Failed parsing HTTP/2" in text or (
-        "Failed to connect to remote host" in text and _answers_in_text(host, port)
-    )
+    is_unclear = "Failed to connect to remote host" in text or "StatusCode.UNAVAILABLE" in text
+    is_http = "Failed parsing HTTP/2" in text or (is_unclear and _answers_in_text(host, port))
     return f"it does not speak gRPC. Set {PROTOCOLS[1]}={HTTP}" if is_http else None
 
 
