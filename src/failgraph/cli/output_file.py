@@ -55,11 +55,10 @@ def results_to(path: str | None) -> Iterator[None]:
         if not is_special:
             with _named(path):
                 _replace(target, written)
-    except BaseException:
+    finally:
         if not is_special:
-            with suppress(OSError):
+            with suppress(OSError):  # not there any more once it is the target
                 os.unlink(written)
-        raise
 
 
 def _open(path: str, mode: str) -> TextIO:
