@@ -354,17 +354,26 @@ def test_a_row_and_a_journal_are_counted_once(run, tmp_path):
         assert (row["trace_id"], row["rollout_id"], row["count"]) == (TRACE, "7-1", 1)
 
 
-def test_a_row_and_its_exported_span_are_one_trace_without_loss(run, tmp_path, capsys):
-    """Also if the export named the process: it is the same row."""
+@pytest.mark.parametrize(
+    "saved",
+    [
+        row_of("e1", agent_ref={"name": "agent"}),
+        json.dumps(attempt_row(7, 1, _ng_failure_class="judge_failed", error="none")).encode(),
+    ],
+    ids=["report", "class"],
+)
+def test_a_row_and_its_exported_span_are_one_trace_without_loss(saved, run, tmp_path, capsys):
+    """Also if the export named the process and a time: it is the same row."""
     pytest.importorskip("opentelemetry.exporter.otlp.json.file")
     rows = tmp_path / "rows.jsonl"
-    rows.write_bytes(row_of("e1", agent_ref={"name": "agent"}))
+    rows.write_bytes(saved)
     assert main(["export", str(rows), "-o", str(tmp_path / "spans.jsonl")]) == 0
     capsys.readouterr()
-    done = run("list", tmp_path)
-    (row,) = done.rows
-    assert (row["rollout_id"], row["count"]) == ("7-1", 1)
-    assert (done.all_rows[-1]["losses"], done.err) == ([], "")
+    for names in (("rows", "spans"), ("spans", "rows")):
+        done = run("list", "--strict", *(tmp_path / f"{name}.jsonl" for name in names))
+        (row,) = done.rows
+        assert (row["rollout_id"], row["count"], row["losses"]) == ("7-1", 1, [])
+        assert (done.code, done.all_rows[-1]["losses"], done.err) == (0, [], "")
 
 
 # --- options that do not apply

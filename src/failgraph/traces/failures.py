@@ -104,7 +104,9 @@ def choose_failures(
                 if span.is_from_journal and (is_rival_own or decoded.remote):
                     chosen[decoded.event_id] = _repaired(rival, decoded)
                     continue
-                if is_rival_own and not decoded.remote:
+                # A saved row and the span that `export` made of it differ in the time only.
+                is_same_row = span.is_row and decoded.event == rival.event
+                if is_rival_own and not decoded.remote and not is_same_row:
                     detail = f"{decoded.event_id} on {span.name} {span.span_id}"
                     losses.append(Loss("duplicate", detail))
             if rival is None or is_better_copy(decoded, rival.decoded):
