@@ -8,41 +8,18 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from builders import event
-from failgraph.cli import main
 from json_output import results_in, source_in
 from otlp_file import T0, TRACE, process, reported, seen, span, write
+from run_command import Done
 
 COMMANDS = ("demo", "list", "show", "top", "export", "doctor", "run")
 OTHER_TRACE = "abcdef" + "0" * 26
 CLEAN_TRACE = "c" * 32
-
-
-class Done(NamedTuple):
-    """The exit code and the output of a command."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Return a function that runs a command in this process."""
-
-    def run_command(*arguments: object) -> Done:
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as error:
-            assert isinstance(error.code, int)
-            code = error.code
-        return Done(code, *capsys.readouterr())
-
-    return run_command
 
 
 @pytest.fixture

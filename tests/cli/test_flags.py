@@ -6,15 +6,15 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from builders import event
 from doc_tables import command_parsers
-from failgraph.cli import main, output
+from failgraph.cli import output
 from failgraph.cli.parser import build_parser
 from json_output import results_in, source_in
 from otlp_file import TRACE, process, reported, seen, span, write
@@ -23,29 +23,6 @@ READING = ("list", "show", "top")
 FORMS = ((), ("--json",), ("--ids",))
 RETRY, NAMELESS = "b" * 32, "c" * 32
 REASON = "because " * 60
-
-
-class Done(NamedTuple):
-    """The exit code and the output of a command."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Return a function that runs a command in this process."""
-
-    def run_command(*arguments: object) -> Done:
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as error:
-            assert isinstance(error.code, int)
-            code = error.code
-        return Done(code, *capsys.readouterr())
-
-    return run_command
 
 
 @pytest.fixture
