@@ -194,6 +194,7 @@ def test_a_refused_export_shows_the_reason_of_the_exporter(environ):
     assert "400" in text
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_speak_grpc_is_a_problem_with_its_fix(environ):
     """A gRPC exporter that reaches an HTTP server names the variable to set, not grpcio's text."""
     with Receiver() as receiver:
